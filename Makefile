@@ -1,0 +1,55 @@
+# The environment is made once in .venv and brought up to date only when pyproject.toml changes.
+# Variables such as PRINCDIFF_DATA reach the tests whether they are exported or given to make:
+#     make test PRINCDIFF_DATA=/where/the/data/is
+
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP_INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint bench clean
+
+help:
+	@echo "make demo   what separates malignant from benign tumours: a table and a picture"
+	@echo "make test   the tests (set PRINCDIFF_DATA to include those on real data)"
+	@echo "make lint   ruff and mypy"
+	@echo "make bench  the benchmarks of the core"
+	@echo "make clean  remove caches and build products ($(VENV) stays)"
+
+demo: $(VENV)/.stamp-core
+	$(PY) -m princdiff.demo
+
+test: $(VENV)/.stamp-test
+	$(PY) -m pytest -n 2 -q
+
+lint: $(VENV)/.stamp-dev
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+bench: $(VENV)/.stamp-core
+	$(PY) benchmarks/core.py
+
+clean:
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	if [ -d benchmarks ]; then find benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +; fi
+
+$(PY):
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("princdiff needs Python 3.11 or newer, but $(PYTHON) is " + sys.version.split()[0] + ": say which to use with make PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+
+# Order-only on the interpreter: its time stamp is the system's and says nothing about ours.
+$(VENV)/.stamp-core: pyproject.toml | $(PY)
+	$(PIP_INSTALL) -e .
+	@touch $@
+
+$(VENV)/.stamp-test: pyproject.toml | $(PY)
+	$(PIP_INSTALL) -e '.[test]'
+	@touch $@ $(VENV)/.stamp-core
+
+$(VENV)/.stamp-dev: pyproject.toml | $(PY)
+	$(PIP_INSTALL) -e '.[dev]'
+	@touch $@ $(VENV)/.stamp-test $(VENV)/.stamp-core

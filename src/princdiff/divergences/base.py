@@ -1,0 +1,36 @@
+"""What the solver asks of a divergence between one-dimensional samples."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from princdiff.divergences.sorting import Workspace
+from princdiff.labels import Labels
+
+
+class Divergence(Protocol):
+    """A divergence between groups of numbers, evaluated for a batch of columns at once.
+
+    Attributes
+    ----------
+    name : str
+        How users call it.
+    degree : float
+        Homogeneity: multiplying all numbers by c multiplies the value by c ** degree.
+    """
+
+    name: str
+    degree: float
+
+    def value(self, projections: NDArray, labels: Labels) -> NDArray[np.float64]:
+        """Value of each column, shape (n_columns,), from projections of shape (n_columns, n_rows)."""
+        ...
+
+    def value_and_slope(
+        self, projections: NDArray, labels: Labels, workspace: Workspace
+    ) -> tuple[NDArray[np.float64], NDArray]:
+        """Value and its derivative with respect to every projection, zero for held-out rows."""
+        ...

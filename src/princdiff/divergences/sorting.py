@@ -1,0 +1,104 @@
+"""One sort that leaves the groups ordered and apart.
+
+A value, its label and its position are packed into one 64-bit key, so that a single in-place sort of plain
+integers, which NumPy vectorises, replaces an argsort per group: two to three times faster.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from princdiff.labels import Labels
+
+_POSITION_BITS = 24
+_POSITION_MASK = np.uint64((1 << _POSITION_BITS) - 1)
+_SIGN = np.uint32(0x80000000)
+
+
+class Workspace:
+    """Buffers that live as long as an ascent: fresh large arrays cost more than the work done in them."""
+
+    def __init__(self) -> None:
+        self._buffers: dict[tuple[str, Any], NDArray] = {}
+
+    def array(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray:
+        """Uninitialised array of the given shape, reused between calls with the same name."""
+        dtype = np.dtype(dtype)
+        size = math.prod(shape)
+        buffer = self._buffers.get((name, dtype))
+        if buffer is None or buffer.size < size:
+            buffer = np.empty(size, dtype)
+            self._buffers[name, dtype] = buffer
+        return buffer[:size].reshape(shape)
+
+
+def order_within_groups(projections: NDArray, labels: Labels, workspace: Workspace) -> NDArray[np.intp]:
+    """Positions of the rows in sorted order, group by group.
+
+    Parameters
+    ----------
+    projections : array of shape (n_columns, n_rows)
+        Projected rows, C-contiguous, finite.
+    labels : Labels
+        Labels of the columns; the group sizes agree between them.
+    workspace : Workspace
+        Buffers to reuse.
+
+    Returns
+    -------
+    array of shape (n_columns, n_labelled)
+        Positions in ``projections.ravel()``: group 0 in ascending order, then group 1, ...; held-out rows
+        are left away. Ties are broken by row number.
+
+    Examples
+    --------
+    >>> labels = Labels([[1, 0, 0, 1]], 2)
+    >>> order_within_groups(np.array([[4.0, 3.0, 2.0, 1.0]]), labels, Workspace())
+    array([[2, 1, 3, 0]])
+    """
+    n_columns, n_rows = projections.shape
+    n_labelled = int(labels.group_sizes.sum())
+    if projections.dtype != np.float32 or n_rows >= 1 << _POSITION_BITS:
+        return _order_by_argsort(projections, labels)
+    # The position in the whole block fits the key unless the block is large; then the row number does.
+    flat = projections.size < 1 << _POSITION_BITS
+    keys = workspace.array("keys", projections.shape, np.uint64)
+    bits = workspace.array("bits", projections.shape, np.uint32)
+    _ordered_bits(projections, bits)
+    np.copyto(keys, bits)
+    np.left_shift(keys, np.uint64(_POSITION_BITS), out=keys)
+    labelling = labels.key_part if labels.shared else labels.key_part[labels.columns]
+    np.bitwise_or(keys, labelling, out=keys)
+    positions = np.arange(projections.size if flat else n_rows, dtype=np.uint64)
+    np.bitwise_or(keys, positions.reshape(-1, n_rows), out=keys)
+    keys.sort(axis=1)
+    np.bitwise_and(keys, _POSITION_MASK, out=keys)
+    order = keys[:, :n_labelled].view(np.int64)
+    if not flat:
+        order += (np.arange(n_columns) * n_rows)[:, None]
+    return order
+
+
+def _ordered_bits(values: NDArray[np.float32], out: NDArray[np.uint32]) -> None:
+    """Bits of float32 values as integers of the same order: negative values flipped, the others moved up."""
+    raw = values.view(np.uint32)
+    # An arithmetic shift spreads the sign bit: all ones for negative values, zero for the others.
+    np.right_shift(values.view(np.int32), 31, out=out.view(np.int32))
+    np.bitwise_or(out, _SIGN, out=out)
+    np.bitwise_xor(out, raw, out=out)
+
+
+def _order_by_argsort(projections: NDArray, labels: Labels) -> NDArray[np.intp]:
+    """Reference route for float64 and for more rows than a key can count."""
+    offset = (np.arange(len(projections)) * projections.shape[1])[:, None]
+    parts = []
+    for group in range(labels.n_groups):
+        rows = labels.group_rows(group)
+        order = np.argsort(labels.gather(projections, group), axis=1, kind="stable")
+        rows = np.broadcast_to(rows, order.shape)
+        parts.append(np.take_along_axis(rows, order, axis=1) + offset)
+    return np.concatenate(parts, axis=1)

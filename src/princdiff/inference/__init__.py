@@ -1,0 +1,1 @@
+"""How sure: sparsity chosen on held-out rows, p-values, feature selection."""

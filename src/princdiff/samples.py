@@ -1,0 +1,374 @@
+"""Pooled rows as a linear operator: project rows on directions, bring slopes back to features.
+
+The solver needs nothing else of the data, so dense and sparse rows, scaling and centring are all settled
+here. Rows are centred before they are cast to float32 (an offset of 1e6 would leave few distinct values),
+a sparse matrix only implicitly, and divided by one global ``unit`` so that squares neither over- nor
+underflow. A divergence that ignores a common shift is not changed by the centring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import DTypeLike, NDArray
+from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
+
+from princdiff.labels import Labels
+
+Scale = Literal["pooled", "within"] | None
+
+_BLOCK_BYTES = 4_000_000
+
+
+class Operator(Protocol):
+    """What an ascent sees of the data: two products, for the columns of its batch."""
+
+    def project(self, directions: NDArray, out: NDArray | None = None) -> NDArray:
+        """Every row on every direction: (n_columns, n_features) to (n_columns, n_rows)."""
+        ...
+
+    def backproject(self, slopes: NDArray, out: NDArray | None = None) -> NDArray:
+        """Slopes to gradients of directions: (n_columns, n_rows) to (n_columns, n_features)."""
+        ...
+
+    def take(self, columns: NDArray) -> Operator:
+        """The operator for some of the columns."""
+        ...
+
+    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
+        """Scaled values of some features under the first column's labels, (len(features), n_rows)."""
+        ...
+
+
+class Samples:
+    """Pooled rows, centred and scaled, as a linear operator.
+
+    Parameters
+    ----------
+    rows : array or scipy.sparse matrix of shape (n_rows, n_features)
+        Finite numbers. A sparse matrix is never made dense.
+    scale : {None, "pooled", "within"}
+        None: as measured. "pooled": features divided by their standard deviation over all rows, labels
+        ignored. "within": mean zero and unit variance inside each group, see `for_labels`.
+    weights : array of shape (n_rows,), optional
+        Row weights for means and standard deviations.
+    dtype : {float32, float64}
+        Precision of the products. float32 keeps a scaled copy of dense rows; float64 scales on the fly.
+
+    Attributes
+    ----------
+    centre, deviation : arrays of shape (n_features,)
+        Mean and standard deviation of each feature as measured; the deviation of a constant is exactly 0.
+    factor : array of shape (n_features,)
+        What a centred feature is multiplied by in the scaled space (``unit`` aside): 1, or 1 / deviation,
+        or 0 for a constant feature.
+    unit : float
+        Size of the largest scaled feature; projections are in multiples of it.
+
+    Examples
+    --------
+    >>> samples = Samples(np.array([[0.0, 10.0], [2.0, 10.0]]), scale="pooled")
+    >>> samples.project(np.array([[1.0, 0.0]], dtype=np.float32))
+    array([[-1.,  1.]], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        rows: NDArray | sp.csr_matrix,
+        scale: Scale = None,
+        *,
+        weights: NDArray[np.float64] | None = None,
+        dtype: DTypeLike = np.float32,
+    ) -> None:
+        self.rows = rows
+        self.scale = scale
+        self.weights = weights
+        self.centre, self.deviation = _moments(rows, weights)
+        self.factor = _inverse(self.deviation) if scale == "pooled" else (self.deviation > 0) * 1.0
+        self.unit = float((self.deviation * self.factor).max(initial=0.0)) or 1.0
+        if scale == "within":
+            # Groups are rescaled one by one later; the unit only keeps single precision in range.
+            self.unit = float(self.deviation.max(initial=0.0)) or 1.0
+        self._products = _products(rows, self.centre, self.factor / self.unit, np.dtype(dtype))
+
+    def astype(self, dtype: DTypeLike) -> Samples:
+        """The same rows in another precision."""
+        other = object.__new__(Samples)
+        other.__dict__.update(self.__dict__)
+        other._products = _products(self.rows, self.centre, self.factor / self.unit, np.dtype(dtype))
+        return other
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Precision of the products."""
+        return self._products.dtype
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.rows.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.rows.shape[1]
+
+    @property
+    def varying(self) -> NDArray[np.bool_]:
+        """Features that are not constant, shape (n_features,)."""
+        return self.factor > 0
+
+    def project(self, directions: NDArray, out: NDArray | None = None) -> NDArray:
+        """Rows on directions: (n_columns, n_features) to (n_columns, n_rows), in multiples of ``unit``."""
+        return self._products.project(directions.astype(self.dtype, copy=False), out)
+
+    def backproject(self, slopes: NDArray, out: NDArray | None = None) -> NDArray:
+        """Slopes to gradients: (n_columns, n_rows) to (n_columns, n_features)."""
+        return self._products.backproject(slopes, out)
+
+    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
+        """Scaled values of some features, contiguous per feature: shape (len(features), n_rows)."""
+        return self._products.feature_columns(features)
+
+    def take(self, columns: NDArray) -> Samples:
+        """Itself: without label-dependent scaling all columns see the same rows."""
+        return self
+
+    def for_labels(self, labels: Labels) -> Operator:
+        """The operator for a batch: itself, or rows standardised inside each group of each column."""
+        return StandardisedWithin(self, labels) if self.scale == "within" else self
+
+
+class StandardisedWithin:
+    """Rows with mean zero and unit variance in each group, for every column's own labels.
+
+    A column's direction b acts as b / sd_g with its own offset on each group g: one product per group
+    instead of one. Features that are constant in some group of a labelling have weight 0 there.
+    """
+
+    def __init__(self, samples: Samples, labels: Labels) -> None:
+        self._samples = samples
+        self._labels = labels
+        self._means, self._factors = _group_moments(samples, labels)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self._samples.n_features
+
+    def take(self, columns: NDArray) -> StandardisedWithin:
+        """The operator for some of the columns."""
+        other = object.__new__(StandardisedWithin)
+        other.__dict__.update(self.__dict__)
+        other._labels = self._labels.take(columns)
+        return other
+
+    def project(self, directions: NDArray, out: NDArray | None = None) -> NDArray:
+        """Standardised rows on directions; held-out rows get 0."""
+        dtype = self._samples.dtype
+        result = np.zeros((len(directions), self._samples.n_rows), dtype) if out is None else out
+        result.fill(0)
+        which = self._labels.columns
+        codes = self._labels.codes[which]
+        for group in range(self._labels.n_groups):
+            scaled = directions * self._factors[group][which]
+            offset = np.einsum("cd,cd->c", scaled, self._means[group][which])
+            part = self._samples.project(scaled.astype(dtype))
+            part -= offset.astype(dtype)[:, None]
+            np.copyto(result, part, where=codes == group)
+        return result
+
+    def backproject(self, slopes: NDArray, out: NDArray | None = None) -> NDArray:
+        """Slopes to gradients through each group's own scaling."""
+        which = self._labels.columns
+        codes = self._labels.codes[which]
+        total = np.zeros((len(slopes), self._samples.n_features), slopes.dtype) if out is None else out
+        total.fill(0)
+        for group in range(self._labels.n_groups):
+            part = slopes * (codes == group)
+            gradient = self._samples.backproject(part)
+            gradient -= part.sum(axis=1)[:, None] * self._means[group][which].astype(part.dtype)
+            total += gradient * self._factors[group][which].astype(part.dtype)
+        return total
+
+    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
+        """Standardised values of some features under the first column's labels."""
+        which = self._labels.columns[0]
+        values = self._samples.feature_columns(features)
+        result = np.zeros_like(values)
+        for group in range(self._labels.n_groups):
+            inside = self._labels.codes[which] == group
+            mean = self._means[group][which][features].astype(values.dtype)
+            factor = self._factors[group][which][features].astype(values.dtype)
+            result[:, inside] = (values[:, inside] - mean[:, None]) * factor[:, None]
+        return result
+
+
+def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
+
+
+def _moments(
+    rows: NDArray | sp.csr_matrix, weights: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and standard deviation (ddof 0) of each feature; a constant's mean is its value, exactly."""
+    if sp.issparse(rows):
+        mean, variance = mean_variance_axis(rows, axis=0, weights=weights)
+        mean, variance = mean.astype(np.float64), variance.astype(np.float64)
+        low, high = (np.asarray(bound, dtype=np.float64) for bound in min_max_axis(rows, axis=0))
+        deviation = np.sqrt(variance)
+    else:
+        low, high = rows.min(axis=0).astype(np.float64), rows.max(axis=0).astype(np.float64)
+        mass = np.full(len(rows), 1.0 / len(rows)) if weights is None else weights / weights.sum()
+        mean, deviation = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
+        # The middle of the range as a first centre keeps sums of huge or far-off values exact enough.
+        middle = low / 2 + high / 2
+        spread = np.maximum(high / 2 - low / 2, np.finfo(np.float64).tiny)
+        for block in _row_blocks(rows):
+            mean += mass[block] @ ((rows[block] - middle) / spread)
+        for block in _row_blocks(rows):
+            deviation += mass[block] @ ((rows[block] - middle) / spread - mean) ** 2
+        mean, deviation = middle + spread * mean, spread * np.sqrt(deviation)
+    constant = low == high
+    mean[constant], deviation[constant] = low[constant], 0.0
+    return mean, deviation
+
+
+def _group_moments(samples: Samples, labels: Labels) -> tuple[list[NDArray], list[NDArray]]:
+    """Per group, mean and inverse standard deviation of the scaled features, (n_labellings, n_features)."""
+    exact = samples.astype(np.float64)
+    weights = np.ones(samples.n_rows) if samples.weights is None else samples.weights
+    means, deviations = [], []
+    for group in range(labels.n_groups):
+        mass = (labels.codes == group) * weights
+        mass /= mass.sum(axis=1, keepdims=True)
+        mean = exact.backproject(mass)
+        square = exact._products.backproject_squares(mass)
+        variance = np.maximum(square - mean**2, 0.0)
+        # Rounding leaves a constant with a variance near the square of machine precision, not 0.
+        variance[variance < 1e-14 * np.maximum(square, mean**2)] = 0.0
+        means.append(mean)
+        deviations.append(np.sqrt(variance))
+    usable = np.logical_and.reduce([deviation > 0 for deviation in deviations])
+    return means, [_inverse(deviation) * usable for deviation in deviations]
+
+
+def _row_blocks(rows: NDArray) -> Iterator[slice]:
+    step = max(1, _BLOCK_BYTES // (8 * max(1, rows.shape[1])))
+    for start in range(0, rows.shape[0], step):
+        yield slice(start, min(start + step, rows.shape[0]))
+
+
+class _Products(Protocol):
+    """Products with (rows - centre) * factor."""
+
+    dtype: np.dtype
+
+    def project(self, directions: NDArray, out: NDArray | None) -> NDArray: ...
+    def backproject(self, slopes: NDArray, out: NDArray | None) -> NDArray: ...
+    def backproject_squares(self, slopes: NDArray) -> NDArray: ...
+    def feature_columns(self, features: NDArray[np.intp]) -> NDArray: ...
+
+
+def _products(rows: NDArray | sp.csr_matrix, centre: NDArray, factor: NDArray, dtype: np.dtype) -> _Products:
+    if sp.issparse(rows):
+        return _SparseProducts(rows, centre, factor, dtype)
+    if dtype == np.float64:
+        return _BlockwiseProducts(rows, centre, factor)
+    return _DenseProducts(rows, centre, factor, dtype)
+
+
+class _DenseProducts:
+    """A scaled copy of the rows, one matrix product each way."""
+
+    def __init__(self, rows: NDArray, centre: NDArray, factor: NDArray, dtype: np.dtype) -> None:
+        self.dtype = dtype
+        self._scaled = np.empty(rows.shape, dtype)
+        for block in _row_blocks(rows):
+            self._scaled[block] = (rows[block] - centre) * factor
+
+    def project(self, directions: NDArray, out: NDArray | None) -> NDArray:
+        return np.matmul(directions, self._scaled.T, out=out)
+
+    def backproject(self, slopes: NDArray, out: NDArray | None) -> NDArray:
+        return np.matmul(slopes, self._scaled, out=out)
+
+    def backproject_squares(self, slopes: NDArray) -> NDArray:
+        return slopes @ self._scaled**2
+
+    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
+        return np.ascontiguousarray(self._scaled[:, features].T)
+
+
+class _BlockwiseProducts:
+    """Float64 without a second copy of the data: row blocks are scaled as they pass."""
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, rows: NDArray, centre: NDArray, factor: NDArray) -> None:
+        self._rows, self._centre, self._factor = rows, centre, factor
+
+    def _blocks(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        for block in _row_blocks(self._rows):
+            yield block, (self._rows[block] - self._centre) * self._factor
+
+    def project(self, directions: NDArray, out: NDArray | None) -> NDArray:
+        if out is None:
+            out = np.empty((len(directions), self._rows.shape[0]))
+        for block, scaled in self._blocks():
+            out[:, block] = directions @ scaled.T
+        return out
+
+    def backproject(self, slopes: NDArray, out: NDArray | None) -> NDArray:
+        if out is None:
+            out = np.empty((len(slopes), self._rows.shape[1]))
+        out.fill(0)
+        for block, scaled in self._blocks():
+            out += slopes[:, block] @ scaled
+        return out
+
+    def backproject_squares(self, slopes: NDArray) -> NDArray:
+        total = np.zeros((len(slopes), self._rows.shape[1]))
+        for block, scaled in self._blocks():
+            total += slopes[:, block] @ scaled**2
+        return total
+
+    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
+        values = (self._rows[:, features] - self._centre[features]) * self._factor[features]
+        return np.ascontiguousarray(values.T)
+
+
+class _SparseProducts:
+    """Scaled non-zeros in the sparsity pattern of the rows; the centre is taken off the products."""
+
+    def __init__(self, rows: sp.csr_matrix, centre: NDArray, factor: NDArray, dtype: np.dtype) -> None:
+        self.dtype = dtype
+        rows = rows.tocsr()
+        scaled = (rows.data * factor[rows.indices]).astype(dtype)
+        self._rows = sp.csr_matrix((scaled, rows.indices, rows.indptr), shape=rows.shape)
+        self._features = self._rows.T
+        self._shift = centre * factor
+
+    def project(self, directions: NDArray, out: NDArray | None) -> NDArray:
+        product = self._rows @ np.ascontiguousarray(directions.T)
+        offset = directions.astype(np.float64) @ self._shift
+        if out is None:
+            out = np.empty((len(directions), self._rows.shape[0]), self.dtype)
+        np.subtract(product.T, offset.astype(self.dtype)[:, None], out=out)
+        return out
+
+    def backproject(self, slopes: NDArray, out: NDArray | None) -> NDArray:
+        product = (self._features @ np.ascontiguousarray(slopes.T)).T
+        return np.subtract(product, np.outer(slopes.sum(axis=1), self._shift).astype(slopes.dtype), out=out)
+
+    def backproject_squares(self, slopes: NDArray) -> NDArray:
+        first = (self._features @ slopes.T).T
+        second = (self._features.power(2) @ slopes.T).T
+        return second - 2 * first * self._shift + np.outer(slopes.sum(axis=1), self._shift**2)
+
+    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
+        values = self._rows[:, features].toarray().T.astype(self.dtype)
+        return np.ascontiguousarray(values - self._shift[features].astype(self.dtype)[:, None])

@@ -1,0 +1,257 @@
+"""Tightening: a batched projected ascent on the divergence itself.
+
+Every column is a problem with its own labels, direction, sparsity and step. A step that does not raise
+the objective is taken back and tried again at half its length, so progress is monotone; columns that have
+converged leave the batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from princdiff.divergences import Divergence, Workspace
+from princdiff.labels import Labels
+from princdiff.parallel import in_threads
+from princdiff.samples import Operator, Samples
+from princdiff.sparsity import Sparsity, normalised
+
+_CHUNK_ELEMENTS = 1 << 18
+_MAX_CHUNK_COLUMNS = 256
+_LONGEST_STEP = 16.0
+_RIDGE_STEP = 0.1
+_RIDGE_MEMORY = 0.8
+
+
+class Ascent(NamedTuple):
+    """Where the columns ended.
+
+    Attributes
+    ----------
+    objective : array of shape (n_columns,)
+        Divergence less the penalty, in units of the samples.
+    directions : array of shape (n_columns, n_features)
+        Unit directions.
+    n_iter : int array of shape (n_columns,)
+        Evaluations made.
+    """
+
+    objective: NDArray[np.float64]
+    directions: NDArray
+    n_iter: NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """When a column is done.
+
+    Attributes
+    ----------
+    max_iter : int
+        Evaluations at most.
+    gain : float
+        A relative gain below this counts as none.
+    patience : int
+        Steps in a row without gain after which a column leaves.
+    """
+
+    max_iter: int = 100
+    gain: float = 1e-5
+    patience: int = 6
+
+
+def ascend(
+    samples: Samples,
+    labels: Labels,
+    divergence: Divergence,
+    sparsity: Sparsity,
+    starts: NDArray,
+    tolerance: Tolerance | None = None,
+    n_jobs: int | None = None,
+) -> Ascent:
+    """Ascend from every start, in chunks of columns that fit the cache.
+
+    Parameters
+    ----------
+    samples : Samples
+        The pooled rows.
+    labels : Labels
+        Labels of the columns.
+    divergence : Divergence
+        What to maximise.
+    sparsity : Sparsity
+        Feasible directions of the columns.
+    starts : array of shape (n_columns, n_features)
+        Where to begin; need not be feasible.
+    tolerance : Tolerance, optional
+        When to stop.
+    n_jobs : int, optional
+        Threads over chunks. Chunks do not depend on it, so neither do the results.
+
+    Returns
+    -------
+    Ascent
+    """
+    tolerance = tolerance or Tolerance()
+    chunks = _chunks(labels)
+
+    def run(columns: NDArray[np.intp]) -> Ascent:
+        own = labels.take(columns)
+        operator = samples.for_labels(own)
+        start = starts[columns].astype(samples.dtype)
+        return _ascend_chunk(operator, own, divergence, sparsity.take(columns), start, tolerance)
+
+    return _gathered(chunks, in_threads(run, chunks, n_jobs), starts.shape, samples.dtype)
+
+
+def _gathered(
+    chunks: list[NDArray[np.intp]], parts: list[Ascent], shape: tuple[int, ...], dtype: np.dtype
+) -> Ascent:
+    """The chunks' results in the order of the columns."""
+    whole = Ascent(np.empty(shape[0]), np.empty(shape, dtype), np.empty(shape[0], dtype=np.intp))
+    for columns, part in zip(chunks, parts, strict=True):
+        for target, source in zip(whole, part, strict=True):
+            target[columns] = source
+    return whole
+
+
+def _chunks(labels: Labels) -> list[NDArray[np.intp]]:
+    """Columns cut so that projections stay in cache and group sizes agree; large work is shared by two."""
+    width = int(np.clip(_CHUNK_ELEMENTS // labels.n_rows, 8, _MAX_CHUNK_COLUMNS))
+    chunks = []
+    for columns in labels.homogeneous():
+        worth_sharing = len(columns) * labels.n_rows > _CHUNK_ELEMENTS // 8
+        n_pieces = max(-(-len(columns) // width), min(2, len(columns)) if worth_sharing else 1)
+        chunks += np.array_split(columns, n_pieces)
+    return chunks
+
+
+class Evaluator:
+    """Objective and gradient of a chunk: two products and one sort, in buffers that are reused."""
+
+    def __init__(self, operator: Operator, labels: Labels, divergence: Divergence) -> None:
+        self._operator, self._labels, self._divergence = operator, labels, divergence
+        self._workspace = Workspace()
+
+    def take(self, columns: NDArray) -> None:
+        """Go on with some of the columns."""
+        self._operator = self._operator.take(columns)
+        self._labels = self._labels.take(columns)
+
+    def __call__(self, directions: NDArray) -> tuple[NDArray[np.float64], NDArray]:
+        """Divergence, shape (n_columns,), and its gradient, shape (n_columns, n_features)."""
+        shape = (len(directions), self._labels.n_rows)
+        projections = self._workspace.array("projections", shape, directions.dtype)
+        self._operator.project(directions, out=projections)
+        values, slopes = self._divergence.value_and_slope(projections, self._labels, self._workspace)
+        return values, self._operator.backproject(slopes)
+
+
+def _ascend_chunk(
+    operator: Operator,
+    labels: Labels,
+    divergence: Divergence,
+    sparsity: Sparsity,
+    starts: NDArray,
+    tolerance: Tolerance,
+) -> Ascent:
+    evaluate = Evaluator(operator, labels, divergence)
+    current = sparsity.project(starts)
+    values, gradient = evaluate(current)
+    best = values - sparsity.cost(current)
+    result = Ascent(best.copy(), current.copy(), np.ones(len(current), dtype=np.intp))
+    active = np.arange(len(current))
+    steps = np.ones(len(current))
+    growth = np.full(len(current), 2.0)
+    idle = np.zeros(len(current), dtype=np.intp)
+    for _ in range(tolerance.max_iter - 1):
+        candidate = _step(current, gradient, steps, sparsity)
+        values, new_gradient = evaluate(candidate)
+        objective = values - sparsity.cost(candidate)
+        gain = objective - best
+        better = gain > 0
+        idle = np.where(gain > tolerance.gain * np.abs(best), 0, idle + 1)
+        current[better], gradient[better], best[better] = (
+            candidate[better],
+            new_gradient[better],
+            objective[better],
+        )
+        # Steps double until the first failure, which brackets the right length; then they creep.
+        growth[~better] = 1.3
+        steps = np.minimum(np.where(better, steps * growth, steps * 0.4), _LONGEST_STEP)
+        result.n_iter[active] += 1
+        going = idle < tolerance.patience
+        if not going.all():
+            result.objective[active], result.directions[active] = best, current
+            active = active[going]
+            if len(active) == 0:
+                return result
+            current, gradient, best = current[going], gradient[going], best[going]
+            steps, growth, idle = steps[going], growth[going], idle[going]
+            sparsity = sparsity.take(going)
+            evaluate.take(going)
+    result.objective[active], result.directions[active] = best, current
+    return result
+
+
+def walk_ridge(
+    samples: Samples,
+    labels: Labels,
+    divergence: Divergence,
+    sparsity: Sparsity,
+    starts: NDArray,
+    n_steps: int = 80,
+    n_jobs: int | None = None,
+) -> Ascent:
+    """Sub-gradient steps of diminishing length along averaged gradients; the best point seen is kept.
+
+    With few rows an optimum lies on a ridge where plans change (a minimum over plans has its kinks
+    upwards). A monotone ascent zigzags to a halt beside the top; averaged gradients walk along it.
+
+    Parameters and result are those of `ascend`; ``n_steps`` evaluations are made.
+    """
+    chunks = _chunks(labels)
+
+    def run(columns: NDArray[np.intp]) -> Ascent:
+        own = labels.take(columns)
+        evaluate = Evaluator(samples.for_labels(own), own, divergence)
+        return _walk_chunk(evaluate, sparsity.take(columns), starts[columns].astype(samples.dtype), n_steps)
+
+    return _gathered(chunks, in_threads(run, chunks, n_jobs), starts.shape, samples.dtype)
+
+
+def _walk_chunk(evaluate: Evaluator, sparsity: Sparsity, starts: NDArray, n_steps: int) -> Ascent:
+    current = sparsity.project(starts)
+    best, directions = np.full(len(starts), -np.inf), current.copy()
+    average = np.zeros_like(current)
+    for step in range(n_steps):
+        values, gradient = evaluate(current)
+        objective = values - sparsity.cost(current)
+        better = objective > best
+        best[better], directions[better] = objective[better], current[better]
+        if sparsity.penalties is not None:
+            l1 = np.abs(current).sum(axis=1, dtype=np.float64)
+            gradient = gradient - (2.0 * sparsity.penalties * l1)[:, None] * np.sign(current)
+        average = (_RIDGE_MEMORY * average + gradient).astype(current.dtype)
+        # Only the part along the sphere moves the direction.
+        average -= np.einsum("cd,cd->c", average, current)[:, None] * current
+        length = _RIDGE_STEP / (1.0 + step) ** 0.7
+        current = sparsity.project(current + current.dtype.type(length) * normalised(average))
+    return Ascent(best, directions, np.full(len(starts), n_steps, dtype=np.intp))
+
+
+def _step(current: NDArray, gradient: NDArray, steps: NDArray, sparsity: Sparsity) -> NDArray:
+    """One projected step along the normalised gradient."""
+    lengths = np.sqrt(np.einsum("cd,cd->c", gradient, gradient, dtype=np.float64))
+    lengths[lengths == 0] = 1.0
+    rates = steps / lengths
+    candidate = current + rates.astype(current.dtype)[:, None] * gradient
+    if sparsity.penalties is None:
+        return sparsity.project(candidate)
+    # ||b||_1 ** 2 linearised at the current direction: its subgradient is 2 ||b||_1 sign(b), so a fixed
+    # point satisfies the optimality conditions of the squared norm on the unit sphere.
+    thresholds = 2.0 * rates * sparsity.penalties * np.abs(current).sum(axis=1, dtype=np.float64)
+    return sparsity.project(candidate, thresholds.astype(current.dtype))

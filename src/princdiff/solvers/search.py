@@ -1,0 +1,482 @@
+"""The search for the best direction: a portfolio that pools its finds.
+
+Ascents from mixed starts run in lockstep. For few features a forward beam and swaps follow, which scan
+true values over features x angles. Whatever was found competes, smaller supports included, since the
+constraint is "at most k".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from princdiff.divergences import Divergence, Workspace
+from princdiff.labels import Labels
+from princdiff.samples import Samples
+from princdiff.solvers import starts
+from princdiff.solvers.ascent import Tolerance, ascend, walk_ridge
+from princdiff.solvers.scans import ANGLES, Features, load_features, scan_angles, turn
+from princdiff.sparsity import Sparsity, normalised, oriented
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to search.
+
+    Attributes
+    ----------
+    n_random, n_spread, n_singles, n_subsets : int
+        Starts of each kind: random directions, eigenvectors of the covariance difference, top single
+        features, random subsets of the top features.
+    tolerance : Tolerance
+        When an ascent stops.
+    finalists : int
+        Best finds that are polished.
+    ridge_steps : int
+        Steps of the polish along ridges.
+    beam : int
+        Width of the forward beam; 0 leaves out beam and swaps.
+    beam_steps : int
+        Features the beam adds at most.
+    scan_elements : int
+        Numbers that one scan may sort.
+    swap_rounds : int
+        Rounds of exchanging one feature for another.
+    """
+
+    n_random: int
+    n_spread: int
+    n_singles: int
+    n_subsets: int
+    tolerance: Tolerance
+    finalists: int
+    ridge_steps: int
+    beam: int = 0
+    beam_steps: int = 0
+    scan_elements: int = 0
+    swap_rounds: int = 0
+
+
+EFFORTS = {
+    "fast": Effort(2, 2, 2, 2, Tolerance(30, 1e-3, 3), 1, 0),
+    "default": Effort(8, 6, 10, 10, Tolerance(60, 1e-4, 5), 4, 60, 3, 12, 30_000_000, 2),
+    "thorough": Effort(32, 16, 30, 30, Tolerance(150, 1e-5, 6), 8, 150, 6, 30, 300_000_000, 4),
+}
+
+
+class Solution(NamedTuple):
+    """One problem's best direction.
+
+    Attributes
+    ----------
+    value : float
+        Divergence along it, in the units of the scaled data.
+    direction : array of shape (n_features,)
+        Unit vector, first non-zero weight positive.
+    gradient : array of shape (n_features,)
+        Gradient of the divergence there.
+    n_iter : int
+        Evaluations spent.
+    """
+
+    value: float
+    direction: NDArray[np.float64]
+    gradient: NDArray[np.float64]
+    n_iter: int
+
+
+class _Pool:
+    """Finds so far, best first, one per support."""
+
+    def __init__(self, n_features: int) -> None:
+        self.objective = np.empty(0)
+        self.directions = np.empty((0, n_features))
+
+    def add(self, objective: NDArray, directions: NDArray) -> None:
+        objective = np.concatenate([self.objective, objective])
+        directions = np.concatenate([self.directions, directions])
+        order = np.argsort(-objective, kind="stable")
+        keep: list[int] = []
+        seen: set[bytes] = set()
+        for index in order:
+            # Equal values on one support are one find; a dense problem has one support and many finds.
+            mark = np.packbits(directions[index] != 0).tobytes() + f"{objective[index]:.4e}".encode()
+            if mark not in seen:
+                seen.add(mark)
+                keep.append(int(index))
+        self.objective, self.directions = objective[keep[:64]], directions[keep[:64]]
+
+    def best(self, count: int) -> NDArray:
+        return self.directions[:count]
+
+
+class Search:
+    """The search for one labelling and one sparsity.
+
+    Parameters
+    ----------
+    samples : Samples
+        Pooled rows, in single precision.
+    labels : Labels
+        One column.
+    divergence : Divergence
+        What to maximise.
+    level : int
+        At most so many features.
+    penalty : float
+        Weight of the squared l1 norm, in units of the samples.
+    effort : Effort
+        How hard to search.
+    rng : numpy Generator
+        For the random starts.
+    n_jobs : int, optional
+        Threads.
+    """
+
+    def __init__(
+        self,
+        samples: Samples,
+        labels: Labels,
+        divergence: Divergence,
+        level: int,
+        penalty: float,
+        effort: Effort,
+        rng: np.random.Generator,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.samples, self.labels, self.divergence = samples, labels, divergence
+        self.level = min(level, int(samples.varying.sum()))
+        self.penalty, self.effort, self.rng, self.n_jobs = penalty, effort, rng, n_jobs
+        self.marginals = starts.marginal_divergences(samples, labels, divergence, n_jobs)
+        self.pool = _Pool(samples.n_features)
+        self.n_iter = 0
+
+    def run(self, extra_starts: NDArray | None = None) -> NDArray:
+        """Unit direction of the best objective found, shape (n_features,)."""
+        self._add_singles()
+        if self.level > 1:
+            self._ascend_from_starts(extra_starts)
+            if self.effort.beam:
+                self._scan()
+            self._polish()
+        return self.pool.directions[0]
+
+    def _add_singles(self) -> None:
+        top = np.argsort(-self.marginals[0], kind="stable")[: self.effort.finalists]
+        self.pool.add(self.marginals[0][top] - self.penalty, np.eye(self.samples.n_features)[top])
+
+    def _starts(self) -> NDArray:
+        effort, samples, rng = self.effort, self.samples, self.rng
+        families = [
+            starts.mean_directions(samples, self.labels)[0],
+            starts.spread_directions(samples, self.labels, effort.n_spread, rng)[0],
+            self._screened_random(),
+            starts.single_feature_directions(self.marginals, effort.n_singles, rng)[0],
+        ]
+        if self.level < samples.n_features:
+            families.append(starts.subset_directions(self.marginals, self.level, effort.n_subsets, rng)[0])
+        return np.concatenate(families).astype(samples.dtype)
+
+    def _screened_random(self) -> NDArray:
+        """The best by value of many random directions, and as many unscreened ones."""
+        count = self.effort.n_random
+        screened = int(np.clip(self.effort.scan_elements // (4 * self.samples.n_rows), count, 1000))
+        draws = starts.random_directions(self.samples, screened + count, self.rng)
+        wide = self.labels.repeat(screened)
+        projections = self.samples.for_labels(wide).project(draws[:screened])
+        values = self.divergence.value(projections, wide)
+        return np.concatenate([draws[np.argsort(-values)[:count]], draws[screened:]])
+
+    def _ascend_from_starts(self, extra_starts: NDArray | None) -> None:
+        begin = self._starts()
+        if extra_starts is not None and len(extra_starts):
+            begin = np.concatenate([extra_starts.astype(begin.dtype), begin])
+        if self.level < self.samples.n_features or self.penalty:
+            # From dense to sparse: the dense solutions, cut down in halving steps, are starts as well.
+            dense = self._from_dense(begin)
+            begin = np.concatenate([begin, dense])
+        self.pool.add(*self._ascend(begin, self.effort.tolerance))
+
+    def _from_dense(self, begin: NDArray) -> NDArray:
+        finds = []
+        current, level = begin, self.samples.n_features
+        target = 1 if self.penalty else self.level
+        while level > target:
+            objective, current = self._ascend(current, self.effort.tolerance, level=level, penalty=0.0)
+            current = current[np.argsort(-objective, kind="stable")[: max(4, self.effort.finalists)]]
+            finds.append(current)
+            level = max(target, level // 2)
+        return np.concatenate(finds) if self.penalty else current
+
+    def _ascend(
+        self,
+        begin: NDArray,
+        tolerance: Tolerance,
+        *,
+        level: int | None = None,
+        penalty: float | None = None,
+        fixed_support: bool = False,
+    ) -> tuple[NDArray, NDArray]:
+        found = ascend(
+            self.samples,
+            self.labels.repeat(len(begin)),
+            self.divergence,
+            self._sparsity(begin, level, penalty, fixed_support),
+            begin,
+            tolerance,
+            self.n_jobs,
+        )
+        self.n_iter += int(found.n_iter.sum())
+        return found.objective, found.directions
+
+    def _sparsity(
+        self, begin: NDArray, level: int | None, penalty: float | None, fixed_support: bool
+    ) -> Sparsity:
+        penalty = self.penalty if penalty is None else penalty
+        return Sparsity(
+            np.full(len(begin), self.level if level is None else level),
+            np.full(len(begin), penalty) if penalty else None,
+            begin != 0 if fixed_support else None,
+        )
+
+    # Scans.
+
+    def _scan(self) -> None:
+        features = self._scannable()
+        if len(features.columns) == 0:
+            return
+        if self.level < self.samples.n_features and not self.penalty:
+            self._beam(features)
+        for _ in range(self.effort.swap_rounds):
+            before = self.pool.objective[0]
+            self._coordinates(features)
+            if self.level < self.samples.n_features and not self.penalty:
+                self._swaps(features)
+            if self.pool.objective[0] <= before * (1 + 1e-6):
+                break
+
+    def _affordable(self, n_incumbents: int) -> int:
+        return self.effort.scan_elements // (len(ANGLES) * self.samples.n_rows * max(1, n_incumbents))
+
+    def _scannable(self) -> Features:
+        """All features where the budget allows, else those that stand out alone or pull the best finds."""
+        count = min(int(self.samples.varying.sum()), max(self._affordable(self.effort.beam), 8))
+        candidates = self._ranked_features()[:count]
+        return load_features(self.samples, self.labels, np.sort(candidates))
+
+    def _ranked_features(self) -> NDArray[np.intp]:
+        finds = self.pool.best(self.effort.finalists).astype(self.samples.dtype)
+        pull = np.abs(self._gradients(finds)).max(axis=0)
+        alone = np.sqrt(self.marginals[0])
+        used = (finds != 0).any(axis=0) & (np.count_nonzero(finds) < finds.size / 2)
+        rank = np.minimum(_ranks(-pull), _ranks(-alone)) - used * self.samples.n_features
+        order = np.argsort(rank, kind="stable")
+        return order[self.samples.varying[order]]
+
+    def _gradients(self, directions: NDArray) -> NDArray:
+        wide = self.labels.repeat(len(directions))
+        operator = self.samples.for_labels(wide)
+        slopes = self.divergence.value_and_slope(operator.project(directions), wide, Workspace())[1]
+        return operator.backproject(slopes)
+
+    def _project(self, directions: NDArray, features: Features) -> NDArray:
+        wide = self.labels.repeat(len(directions))
+        operator = self.samples.for_labels(wide)
+        return operator.project(directions.astype(self.samples.dtype))[:, features.rows]
+
+    def _scan_from(self, directions: NDArray, features: Features) -> tuple[NDArray, NDArray]:
+        projections = self._project(directions, features)
+        return scan_angles(features, projections, directions, self.divergence, self.penalty, self.n_jobs)
+
+    def _beam(self, features: Features) -> None:
+        """Add the best feature, again and again, from several incumbents at once."""
+        n_features, width = self.samples.n_features, self.effort.beam
+        n_roots = int(np.clip(self._affordable(len(features.columns)), width, len(features.columns)))
+        top = features.columns[np.argsort(-self.marginals[0][features.columns], kind="stable")[:n_roots]]
+        incumbents = np.eye(n_features)[top]
+        for _ in range(min(self.level - 1, self.effort.beam_steps)):
+            values, angles = self._scan_from(incumbents, features)
+            values[incumbents[:, features.columns] != 0] = -np.inf
+            candidates = _distinct_turns(incumbents, features, values, angles, 3 * width)
+            objective, found = self._ascend(candidates, Tolerance(12, 1e-4, 3), fixed_support=True)
+            self.pool.add(objective, found)
+            incumbents = found[np.argsort(-objective, kind="stable")[:width]].astype(np.float64)
+
+    def _coordinates(self, features: Features) -> None:
+        """Change one weight at a time, within the support where it is full; accept by value."""
+        finds = self.pool.best(self.effort.finalists).astype(np.float64)
+        full = np.count_nonzero(finds, axis=1) >= self.level
+        values, angles = self._scan_from(finds, features)
+        closed = (finds[:, features.columns] == 0) & full[:, None]
+        values[closed] = -np.inf
+        top = values.argmax(axis=1)
+        candidates = np.stack(
+            [
+                turn(find, features.columns[j], angles[i, j])
+                for i, (find, j) in enumerate(zip(finds, top, strict=True))
+            ]
+        )
+        self.pool.add(*self._ascend(candidates, self.effort.tolerance, fixed_support=not self.penalty))
+
+    def _swaps(self, features: Features) -> None:
+        """Drop each feature of the best finds in turn and try all others in its place."""
+        finds = self.pool.best(2).astype(np.float64)
+        reduced = []
+        for find in finds:
+            support = np.flatnonzero(find)
+            if len(support) < 2:
+                continue
+            # Where supports are large only the weakest features are worth a trial.
+            weakest = support[np.argsort(np.abs(find[support]))][:16]
+            reduced += [np.where(np.arange(len(find)) == j, 0.0, find) for j in weakest]
+        if not reduced:
+            return
+        incumbents = normalised(np.array(reduced))
+        count = self._affordable(len(incumbents))
+        if count < len(features.columns):
+            ranked = self._ranked_features()[: max(count, 8)]
+            features = features.select(np.flatnonzero(np.isin(features.columns, ranked)))
+        values, angles = self._scan_from(incumbents, features)
+        values[incumbents[:, features.columns] != 0] = -np.inf
+        candidates = [
+            _distinct_turns(incumbents[i : i + 1], features, values[i : i + 1], angles[i : i + 1], 3)
+            for i in range(len(incumbents))
+        ]
+        found = self._ascend(np.concatenate(candidates), Tolerance(12, 1e-4, 3), fixed_support=True)
+        self.pool.add(*found)
+
+    def _polish(self) -> None:
+        finds = self.pool.best(self.effort.finalists).astype(self.samples.dtype)
+        if not self.effort.ridge_steps:
+            return
+        objective, finds = self._ascend(finds, Tolerance(self.effort.ridge_steps, 1e-6, 6))
+        self.pool.add(objective, finds)
+        finds = self.pool.best(self.effort.finalists).astype(self.samples.dtype)
+        walked = walk_ridge(
+            self.samples,
+            self.labels.repeat(len(finds)),
+            self.divergence,
+            self._sparsity(finds, None, None, fixed_support=True),
+            finds,
+            self.effort.ridge_steps,
+            self.n_jobs,
+        )
+        self.n_iter += int(walked.n_iter.sum())
+        self.pool.add(walked.objective, walked.directions)
+
+
+def _ranks(values: NDArray) -> NDArray[np.intp]:
+    ranks = np.empty(len(values), dtype=np.intp)
+    ranks[np.argsort(values, kind="stable")] = np.arange(len(values))
+    return ranks
+
+
+def _distinct_turns(
+    incumbents: NDArray, features: Features, values: NDArray, angles: NDArray, count: int
+) -> NDArray:
+    """The best turns that lead to different supports, shape (at most count, n_features)."""
+    order = np.argsort(-values, axis=None, kind="stable")
+    chosen: list[NDArray] = []
+    seen: set[bytes] = set()
+    for flat in order[: 50 * count]:
+        i, j = np.unravel_index(flat, values.shape)
+        if not np.isfinite(values[i, j]):
+            break
+        turned = turn(incumbents[i], int(features.columns[j]), float(angles[i, j]))
+        mark = np.packbits(turned != 0).tobytes()
+        if mark not in seen:
+            seen.add(mark)
+            chosen.append(turned)
+        if len(chosen) == count:
+            break
+    return np.array(chosen).reshape(-1, incumbents.shape[1])
+
+
+def solve(
+    samples: Samples,
+    labels: Labels,
+    divergence: Divergence,
+    *,
+    level: int,
+    penalty: float = 0.0,
+    effort: str = "default",
+    max_iter: int = 500,
+    tol: float = 1e-9,
+    rng: np.random.Generator,
+    extra_starts: NDArray | None = None,
+    n_jobs: int | None = None,
+) -> Solution:
+    """Best direction for one labelling: searched in single, settled in double precision.
+
+    Parameters
+    ----------
+    samples : Samples
+        Pooled rows, in single precision.
+    labels : Labels
+        One column.
+    divergence : Divergence
+        What to maximise.
+    level : int
+        At most so many features.
+    penalty : float
+        Weight of the squared l1 norm, in the units of the data.
+    effort : {"fast", "default", "thorough"}
+        How hard to search.
+    max_iter, tol : int, float
+        Bounds of the final ascent in double precision.
+    rng : numpy Generator
+        For the random starts.
+    extra_starts : array of shape (n, n_features), optional
+        Directions to begin with as well.
+    n_jobs : int, optional
+        Threads.
+
+    Returns
+    -------
+    Solution
+    """
+    if not samples.varying.any():
+        nothing = np.zeros(samples.n_features)
+        return Solution(0.0, nothing, nothing, 0)
+    in_units = penalty / samples.unit**divergence.degree
+    search = Search(samples, labels, divergence, level, in_units, EFFORTS[effort], rng, n_jobs)
+    search.run(extra_starts)
+    return settle(samples, labels, divergence, search, in_units, max_iter, tol)
+
+
+def settle(
+    samples: Samples,
+    labels: Labels,
+    divergence: Divergence,
+    search: Search,
+    penalty: float,
+    max_iter: int,
+    tol: float,
+) -> Solution:
+    """Final ascent of the finalists in double precision; the true value decides."""
+    finds = search.pool.best(search.effort.finalists).astype(np.float64)
+    exact = samples.astype(np.float64)
+    sparsity = Sparsity(
+        np.full(len(finds), samples.n_features),
+        np.full(len(finds), penalty) if penalty else None,
+        finds != 0,
+    )
+    found = ascend(
+        exact,
+        labels.repeat(len(finds)),
+        divergence,
+        sparsity,
+        finds,
+        Tolerance(max_iter, tol, 10),
+        search.n_jobs,
+    )
+    direction = oriented(found.directions[found.objective.argmax()])
+    operator = exact.for_labels(labels)
+    value, slopes = divergence.value_and_slope(operator.project(direction[None]), labels, Workspace())
+    gradient = operator.backproject(slopes)[0]
+    scale = samples.unit**divergence.degree
+    n_iter = search.n_iter + int(found.n_iter.sum())
+    return Solution(float(value[0]) * scale, direction, gradient * scale, n_iter)

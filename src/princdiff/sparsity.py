@@ -1,0 +1,111 @@
+"""Feasible directions: unit length, few features.
+
+A hard level keeps the k largest weights. The penalised form maximises J(b) - penalty * ||b||_1 ** 2 over
+unit vectors, which is what tr(W B) - penalty * ||B||_1 is at rank one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Sparsity:
+    """Sparsity of each column of a batch.
+
+    Attributes
+    ----------
+    levels : int array of shape (n_columns,)
+        At most so many non-zero weights.
+    penalties : float array of shape (n_columns,), optional
+        Weight of the squared l1 norm, in the units of the divergence of the projections.
+    support : bool array of shape (n_columns, n_features), optional
+        Features that may be used at all.
+
+    Examples
+    --------
+    >>> directions = np.array([[3.0, 4.0, 0.1]])
+    >>> Sparsity(np.array([2])).project(directions)
+    array([[0.6, 0.8, 0. ]])
+    """
+
+    levels: NDArray[np.intp]
+    penalties: NDArray[np.float64] | None = None
+    support: NDArray[np.bool_] | None = None
+
+    def take(self, columns: NDArray) -> Sparsity:
+        """Sparsity of some columns."""
+        return replace(
+            self,
+            levels=self.levels[columns],
+            penalties=None if self.penalties is None else self.penalties[columns],
+            support=None if self.support is None else self.support[columns],
+        )
+
+    def cost(self, directions: NDArray) -> NDArray[np.float64] | float:
+        """What the penalty takes off the divergence, shape (n_columns,) or 0."""
+        if self.penalties is None:
+            return 0.0
+        return self.penalties * np.abs(directions).sum(axis=1, dtype=np.float64) ** 2
+
+    def project(self, directions: NDArray, thresholds: NDArray | None = None) -> NDArray:
+        """Nearest feasible directions: restrict, soft-threshold, keep the largest, normalise.
+
+        A column that vanishes stays zero; the caller sees a value of 0.
+        """
+        result = directions if self.support is None else directions * self.support
+        if thresholds is not None:
+            shrunk = np.sign(result) * np.maximum(np.abs(result) - thresholds[:, None], 0)
+            # However strong the penalty, a unit vector has at least one weight: the largest.
+            vanished = ~shrunk.any(axis=1)
+            shrunk[vanished] = keep_largest(result[vanished], np.ones(vanished.sum(), dtype=np.intp))
+            result = shrunk
+        result = keep_largest(result, self.levels)
+        return normalised(result)
+
+
+def normalised(directions: NDArray) -> NDArray:
+    """Rows divided by their Euclidean length; zero rows stay zero."""
+    lengths = np.sqrt(np.einsum("cd,cd->c", directions, directions, dtype=np.float64))
+    lengths[lengths == 0] = 1.0
+    return directions / lengths.astype(directions.dtype)[:, None]
+
+
+def keep_largest(directions: NDArray, levels: NDArray[np.intp]) -> NDArray:
+    """Zero all but each row's ``levels`` largest entries in magnitude, ties going to earlier features.
+
+    Examples
+    --------
+    >>> keep_largest(np.array([[1.0, -2.0, 2.0]]), np.array([1]))
+    array([[ 0., -2.,  0.]])
+    """
+    n_columns, n_features = directions.shape
+    if n_columns == 0 or (levels >= n_features).all():
+        return directions
+    # Magnitude and (reversed) position in one integer: distinct, so that exactly k pass the threshold.
+    keys = np.abs(directions).astype(np.float32).view(np.uint32).astype(np.uint64) << np.uint64(32)
+    keys |= np.arange(n_features, 0, -1, dtype=np.uint64)
+    levels = np.clip(levels, 1, n_features)
+    if (levels == levels[0]).all():
+        kth = np.partition(keys, n_features - levels[0], axis=1)[:, n_features - levels[0]]
+    else:
+        ranked = np.sort(keys, axis=1)
+        kth = ranked[np.arange(n_columns), n_features - levels]
+    return np.where(keys >= kth[:, None], directions, directions.dtype.type(0))
+
+
+def oriented(direction: NDArray) -> NDArray:
+    """Sign fixed so that the first non-zero weight is positive (b and -b are one direction).
+
+    Examples
+    --------
+    >>> oriented(np.array([0.0, -0.6, 0.8]))
+    array([ 0. ,  0.6, -0.8])
+    """
+    nonzero = np.flatnonzero(direction)
+    if len(nonzero) and direction[nonzero[0]] < 0:
+        return -direction + 0.0
+    return direction

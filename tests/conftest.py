@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import pytest
+from sklearn.utils import Bunch
+
+from princdiff.datasets import DATA_VARIABLE, load_madelon, load_zeisel
+
+
+def _skip_without_data(error: FileNotFoundError) -> None:
+    pytest.skip(f"{DATA_VARIABLE} does not lead to the data: {error}")
+
+
+@pytest.fixture(scope="session")
+def madelon() -> Bunch:
+    """MADELON's training rows, as measured."""
+    try:
+        return load_madelon()
+    except FileNotFoundError as error:
+        _skip_without_data(error)
+
+
+@pytest.fixture(scope="session")
+def zeisel() -> Bunch:
+    """The mouse brain cells, with counts and log2 counts per million."""
+    try:
+        return load_zeisel()
+    except FileNotFoundError as error:
+        _skip_without_data(error)
