@@ -16,7 +16,8 @@ from princdiff.divergences import Wasserstein2
 from princdiff.inference.tuning import SparsityPath, choose_level, choose_penalty
 from princdiff.labels import Labels
 from princdiff.samples import Samples, Scale
-from princdiff.solvers.search import EFFORTS, Solution, solve
+from princdiff.solvers.search import EFFORTS
+from princdiff.solvers.solve import Solution, solve
 
 
 class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

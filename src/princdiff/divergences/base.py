@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,4 +33,15 @@ class Divergence(Protocol):
         self, projections: NDArray, labels: Labels, workspace: Workspace
     ) -> tuple[NDArray[np.float64], NDArray]:
         """Value and its derivative with respect to every projection, zero for held-out rows."""
+        ...
+
+
+@runtime_checkable
+class PlannedDivergence(Divergence, Protocol):
+    """A divergence that is a minimum of smooth functions, one for each order of the rows."""
+
+    def along_plan(
+        self, projections: NDArray, labels: Labels, order: NDArray[np.intp], workspace: Workspace
+    ) -> tuple[NDArray[np.float64], NDArray]:
+        """Value and slope of the function that belongs to an order; an upper bound on the divergence."""
         ...

@@ -88,6 +88,16 @@ class Wasserstein2:
     ) -> tuple[NDArray[np.float64], NDArray]:
         """Values, shape (n_columns,), and slopes, shape (n_columns, n_rows)."""
         order = order_within_groups(projections, labels, workspace)
+        return self.along_plan(projections, labels, order, workspace)
+
+    def along_plan(
+        self, projections: NDArray, labels: Labels, order: NDArray[np.intp], workspace: Workspace
+    ) -> tuple[NDArray[np.float64], NDArray]:
+        """Cost of the plans that match rows in a given order, and its derivative; quadratic functions.
+
+        With the order of the projections themselves this is the divergence; any other order gives a
+        feasible plan, whose cost bounds the divergence from above.
+        """
         if labels.weights is not None:
             return _weighted(projections, labels, order)
         ranked = workspace.array("ranked", order.shape, projections.dtype)

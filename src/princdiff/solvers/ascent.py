@@ -96,7 +96,7 @@ def ascend(
     Ascent
     """
     tolerance = tolerance or Tolerance()
-    chunks = _chunks(labels)
+    pieces = chunks(labels)
 
     def run(columns: NDArray[np.intp]) -> Ascent:
         own = labels.take(columns)
@@ -104,29 +104,29 @@ def ascend(
         start = starts[columns].astype(samples.dtype)
         return _ascend_chunk(operator, own, divergence, sparsity.take(columns), start, tolerance)
 
-    return _gathered(chunks, in_threads(run, chunks, n_jobs), starts.shape, samples.dtype)
+    return _gathered(pieces, in_threads(run, pieces, n_jobs), starts.shape, samples.dtype)
 
 
 def _gathered(
-    chunks: list[NDArray[np.intp]], parts: list[Ascent], shape: tuple[int, ...], dtype: np.dtype
+    pieces: list[NDArray[np.intp]], parts: list[Ascent], shape: tuple[int, ...], dtype: np.dtype
 ) -> Ascent:
     """The chunks' results in the order of the columns."""
     whole = Ascent(np.empty(shape[0]), np.empty(shape, dtype), np.empty(shape[0], dtype=np.intp))
-    for columns, part in zip(chunks, parts, strict=True):
+    for columns, part in zip(pieces, parts, strict=True):
         for target, source in zip(whole, part, strict=True):
             target[columns] = source
     return whole
 
 
-def _chunks(labels: Labels) -> list[NDArray[np.intp]]:
+def chunks(labels: Labels) -> list[NDArray[np.intp]]:
     """Columns cut so that projections stay in cache and group sizes agree; large work is shared by two."""
     width = int(np.clip(_CHUNK_ELEMENTS // labels.n_rows, 8, _MAX_CHUNK_COLUMNS))
-    chunks = []
+    pieces: list[NDArray[np.intp]] = []
     for columns in labels.homogeneous():
         worth_sharing = len(columns) * labels.n_rows > _CHUNK_ELEMENTS // 8
         n_pieces = max(-(-len(columns) // width), min(2, len(columns)) if worth_sharing else 1)
-        chunks += np.array_split(columns, n_pieces)
-    return chunks
+        pieces += np.array_split(columns, n_pieces)
+    return pieces
 
 
 class Evaluator:
@@ -168,7 +168,7 @@ def _ascend_chunk(
     growth = np.full(len(current), 2.0)
     idle = np.zeros(len(current), dtype=np.intp)
     for _ in range(tolerance.max_iter - 1):
-        candidate = _step(current, gradient, steps, sparsity)
+        candidate = propose(current, gradient, steps, sparsity)
         values, new_gradient = evaluate(candidate)
         objective = values - sparsity.cost(candidate)
         gain = objective - best
@@ -213,14 +213,14 @@ def walk_ridge(
 
     Parameters and result are those of `ascend`; ``n_steps`` evaluations are made.
     """
-    chunks = _chunks(labels)
+    pieces = chunks(labels)
 
     def run(columns: NDArray[np.intp]) -> Ascent:
         own = labels.take(columns)
         evaluate = Evaluator(samples.for_labels(own), own, divergence)
         return _walk_chunk(evaluate, sparsity.take(columns), starts[columns].astype(samples.dtype), n_steps)
 
-    return _gathered(chunks, in_threads(run, chunks, n_jobs), starts.shape, samples.dtype)
+    return _gathered(pieces, in_threads(run, pieces, n_jobs), starts.shape, samples.dtype)
 
 
 def _walk_chunk(evaluate: Evaluator, sparsity: Sparsity, starts: NDArray, n_steps: int) -> Ascent:
@@ -243,7 +243,7 @@ def _walk_chunk(evaluate: Evaluator, sparsity: Sparsity, starts: NDArray, n_step
     return Ascent(best, directions, np.full(len(starts), n_steps, dtype=np.intp))
 
 
-def _step(current: NDArray, gradient: NDArray, steps: NDArray, sparsity: Sparsity) -> NDArray:
+def propose(current: NDArray, gradient: NDArray, steps: NDArray, sparsity: Sparsity) -> NDArray:
     """One projected step along the normalised gradient."""
     lengths = np.sqrt(np.einsum("cd,cd->c", gradient, gradient, dtype=np.float64))
     lengths[lengths == 0] = 1.0

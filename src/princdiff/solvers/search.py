@@ -8,7 +8,6 @@ constraint is "at most k".
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from princdiff.samples import Samples
 from princdiff.solvers import starts
 from princdiff.solvers.ascent import Tolerance, ascend, walk_ridge
 from princdiff.solvers.scans import ANGLES, Features, load_features, scan_angles, turn
-from princdiff.sparsity import Sparsity, normalised, oriented
+from princdiff.sparsity import Sparsity, normalised
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,8 @@ class Effort:
         Numbers that one scan may sort.
     swap_rounds : int
         Rounds of exchanging one feature for another.
+    climb_elements : int
+        Numbers that the final climb to the top of the ridge may touch.
     """
 
     n_random: int
@@ -58,34 +59,14 @@ class Effort:
     beam_steps: int = 0
     scan_elements: int = 0
     swap_rounds: int = 0
+    climb_elements: int = 0
 
 
 EFFORTS = {
     "fast": Effort(2, 2, 2, 2, Tolerance(30, 1e-3, 3), 1, 0),
-    "default": Effort(8, 6, 10, 10, Tolerance(60, 1e-4, 5), 4, 60, 3, 12, 30_000_000, 2),
-    "thorough": Effort(32, 16, 30, 30, Tolerance(150, 1e-5, 6), 8, 150, 6, 30, 300_000_000, 4),
+    "default": Effort(8, 6, 10, 10, Tolerance(60, 1e-4, 5), 4, 60, 3, 12, 12_000_000, 2, 10**9),
+    "thorough": Effort(32, 16, 30, 30, Tolerance(150, 1e-5, 6), 8, 150, 6, 30, 300_000_000, 4, 10**11),
 }
-
-
-class Solution(NamedTuple):
-    """One problem's best direction.
-
-    Attributes
-    ----------
-    value : float
-        Divergence along it, in the units of the scaled data.
-    direction : array of shape (n_features,)
-        Unit vector, first non-zero weight positive.
-    gradient : array of shape (n_features,)
-        Gradient of the divergence there.
-    n_iter : int
-        Evaluations spent.
-    """
-
-    value: float
-    direction: NDArray[np.float64]
-    gradient: NDArray[np.float64]
-    n_iter: int
 
 
 class _Pool:
@@ -393,90 +374,3 @@ def _distinct_turns(
         if len(chosen) == count:
             break
     return np.array(chosen).reshape(-1, incumbents.shape[1])
-
-
-def solve(
-    samples: Samples,
-    labels: Labels,
-    divergence: Divergence,
-    *,
-    level: int,
-    penalty: float = 0.0,
-    effort: str = "default",
-    max_iter: int = 500,
-    tol: float = 1e-9,
-    rng: np.random.Generator,
-    extra_starts: NDArray | None = None,
-    n_jobs: int | None = None,
-) -> Solution:
-    """Best direction for one labelling: searched in single, settled in double precision.
-
-    Parameters
-    ----------
-    samples : Samples
-        Pooled rows, in single precision.
-    labels : Labels
-        One column.
-    divergence : Divergence
-        What to maximise.
-    level : int
-        At most so many features.
-    penalty : float
-        Weight of the squared l1 norm, in the units of the data.
-    effort : {"fast", "default", "thorough"}
-        How hard to search.
-    max_iter, tol : int, float
-        Bounds of the final ascent in double precision.
-    rng : numpy Generator
-        For the random starts.
-    extra_starts : array of shape (n, n_features), optional
-        Directions to begin with as well.
-    n_jobs : int, optional
-        Threads.
-
-    Returns
-    -------
-    Solution
-    """
-    if not samples.varying.any():
-        nothing = np.zeros(samples.n_features)
-        return Solution(0.0, nothing, nothing, 0)
-    in_units = penalty / samples.unit**divergence.degree
-    search = Search(samples, labels, divergence, level, in_units, EFFORTS[effort], rng, n_jobs)
-    search.run(extra_starts)
-    return settle(samples, labels, divergence, search, in_units, max_iter, tol)
-
-
-def settle(
-    samples: Samples,
-    labels: Labels,
-    divergence: Divergence,
-    search: Search,
-    penalty: float,
-    max_iter: int,
-    tol: float,
-) -> Solution:
-    """Final ascent of the finalists in double precision; the true value decides."""
-    finds = search.pool.best(search.effort.finalists).astype(np.float64)
-    exact = samples.astype(np.float64)
-    sparsity = Sparsity(
-        np.full(len(finds), samples.n_features),
-        np.full(len(finds), penalty) if penalty else None,
-        finds != 0,
-    )
-    found = ascend(
-        exact,
-        labels.repeat(len(finds)),
-        divergence,
-        sparsity,
-        finds,
-        Tolerance(max_iter, tol, 10),
-        search.n_jobs,
-    )
-    direction = oriented(found.directions[found.objective.argmax()])
-    operator = exact.for_labels(labels)
-    value, slopes = divergence.value_and_slope(operator.project(direction[None]), labels, Workspace())
-    gradient = operator.backproject(slopes)[0]
-    scale = samples.unit**divergence.degree
-    n_iter = search.n_iter + int(found.n_iter.sum())
-    return Solution(float(value[0]) * scale, direction, gradient * scale, n_iter)

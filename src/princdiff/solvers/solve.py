@@ -1,0 +1,153 @@
+"""One problem from start to finish: searched in single precision, settled in double."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from princdiff.divergences import Divergence, PlannedDivergence, Workspace
+from princdiff.labels import Labels
+from princdiff.samples import Samples
+from princdiff.solvers.ascent import Tolerance, ascend
+from princdiff.solvers.polish import climb_ridge
+from princdiff.solvers.search import EFFORTS, Search
+from princdiff.sparsity import Sparsity, oriented
+
+# Plans that a climb holds at a time, roughly: what one of its iterations costs.
+_PLANS_HELD = 30
+# A climb cut shorter than this moves too little to be worth its time.
+_SHORTEST_CLIMB = 10
+# Finalists this close to the best may overtake it on the climb.
+_CONTENDER = 2e-3
+
+
+class Solution(NamedTuple):
+    """One problem's best direction.
+
+    Attributes
+    ----------
+    value : float
+        Divergence along it, in the units of the scaled data.
+    direction : array of shape (n_features,)
+        Unit vector, first non-zero weight positive.
+    gradient : array of shape (n_features,)
+        Gradient of the divergence there.
+    n_iter : int
+        Evaluations spent.
+    """
+
+    value: float
+    direction: NDArray[np.float64]
+    gradient: NDArray[np.float64]
+    n_iter: int
+
+
+def solve(
+    samples: Samples,
+    labels: Labels,
+    divergence: Divergence,
+    *,
+    level: int,
+    penalty: float = 0.0,
+    effort: str = "default",
+    max_iter: int = 500,
+    tol: float = 1e-9,
+    rng: np.random.Generator,
+    extra_starts: NDArray | None = None,
+    n_jobs: int | None = None,
+) -> Solution:
+    """Best direction for one labelling: searched in single, settled in double precision.
+
+    Parameters
+    ----------
+    samples : Samples
+        Pooled rows, in single precision.
+    labels : Labels
+        One column.
+    divergence : Divergence
+        What to maximise.
+    level : int
+        At most so many features.
+    penalty : float
+        Weight of the squared l1 norm, in the units of the data.
+    effort : {"fast", "default", "thorough"}
+        How hard to search.
+    max_iter, tol : int, float
+        Bounds of the final ascent in double precision.
+    rng : numpy Generator
+        For the random starts.
+    extra_starts : array of shape (n, n_features), optional
+        Directions to begin with as well.
+    n_jobs : int, optional
+        Threads.
+
+    Returns
+    -------
+    Solution
+    """
+    if not samples.varying.any():
+        nothing = np.zeros(samples.n_features)
+        return Solution(0.0, nothing, nothing, 0)
+    in_units = penalty / samples.unit**divergence.degree
+    search = Search(samples, labels, divergence, level, in_units, EFFORTS[effort], rng, n_jobs)
+    search.run(extra_starts)
+    finds = search.pool.best(search.effort.finalists).astype(np.float64)
+    direction, n_iter = _settle(
+        samples,
+        labels,
+        divergence,
+        finds,
+        in_units,
+        search.effort.climb_elements,
+        Tolerance(max_iter, tol, 10),
+    )
+    value, gradient = _evaluate(samples.astype(np.float64), labels, divergence, direction)
+    scale = samples.unit**divergence.degree
+    return Solution(value * scale, direction, gradient * scale, search.n_iter + n_iter)
+
+
+def _settle(
+    samples: Samples,
+    labels: Labels,
+    divergence: Divergence,
+    finds: NDArray[np.float64],
+    penalty: float,
+    climb_elements: int,
+    tolerance: Tolerance,
+) -> tuple[NDArray[np.float64], int]:
+    """The best of the finalists after an ascent and a climb in double precision, on their supports."""
+    used = np.flatnonzero((finds != 0).any(axis=0))
+    if len(used) > samples.n_features // 2:
+        # A few features of many are worth a copy of their columns; nearly all of them are not.
+        used = np.arange(samples.n_features)
+        exact = samples.astype(np.float64)
+    else:
+        exact = samples.restrict(used).astype(np.float64)
+    finds = finds[:, used]
+    sparsity = Sparsity(
+        np.full(len(finds), finds.shape[1]), np.full(len(finds), penalty) if penalty else None, finds != 0
+    )
+    found = ascend(exact, labels.repeat(len(finds)), divergence, sparsity, finds, tolerance)
+    objective, directions, n_iter = found.objective, found.directions, int(found.n_iter.sum())
+    affordable = climb_elements // (samples.n_rows * finds.shape[1] * _PLANS_HELD)
+    max_iter = min(tolerance.max_iter, affordable)
+    if isinstance(divergence, PlannedDivergence) and max_iter >= _SHORTEST_CLIMB:
+        operator = exact.for_labels(labels)
+        for index in np.flatnonzero(objective >= objective.max() * (1 - _CONTENDER)):
+            climbed = climb_ridge(operator, labels, divergence, directions[index], penalty, max_iter)
+            objective[index], directions[index] = climbed[:2]
+            n_iter += climbed[2]
+    direction = np.zeros(samples.n_features)
+    direction[used] = directions[objective.argmax()]
+    return oriented(direction), n_iter
+
+
+def _evaluate(
+    exact: Samples, labels: Labels, divergence: Divergence, direction: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64]]:
+    """Divergence along a direction and its gradient, in units of the samples."""
+    operator = exact.for_labels(labels)
+    value, slopes = divergence.value_and_slope(operator.project(direction[None]), labels, Workspace())
+    return float(value[0]), operator.backproject(slopes)[0]
