@@ -6,6 +6,7 @@ import numbers
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
@@ -38,6 +39,9 @@ def _refuse_text_columns(X: Any) -> None:
     """A DataFrame with text or dates: name the columns (an array has one dtype, which NumPy reports)."""
     if not hasattr(X, "dtypes") or not hasattr(X, "columns"):
         return
+    if len(X.columns) == 0:
+        # Without a dtype to look at scikit-learn would stumble over the table before it counts.
+        raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     wrong = [
         str(name)
         for name, dtype in zip(X.columns, X.dtypes, strict=True)
@@ -51,7 +55,9 @@ def _refuse_text_columns(X: Any) -> None:
 
 def _refuse_non_finite(rows: Any, names: NDArray | None) -> None:
     values: Any = rows.data if sp.issparse(rows) else rows
-    if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite_sum = np.isfinite(values.sum(dtype=np.float64))
+    if finite_sum or np.isfinite(values).all():
         return
     bad = ~np.isfinite(values)
     if sp.issparse(rows):
@@ -82,11 +88,16 @@ def check_groups(y: Any, n_rows: int) -> tuple[NDArray, NDArray[np.uint8]]:
     y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
         raise ValueError(f"y has {len(y)} labels but X has {n_rows} rows; they must agree")
-    _refuse_missing_labels(y)
-    check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
+    refuse_missing(y, "y")
+    try:
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError as error:
+        kinds = ", ".join(sorted({type(label).__name__ for label in y.tolist()}))
+        raise ValueError(f"y mixes labels that cannot be sorted ({kinds}); use strings or numbers") from error
     if len(classes) < 2:
-        raise ValueError(f"y has one class only, {classes[0]!r}: at least two groups are needed to compare")
+        only = str(classes[0])
+        raise ValueError(f"y has one class only, {only!r}: at least two groups are needed to compare")
     if len(classes) >= HELD_OUT:
         raise ValueError(f"y has {len(classes)} groups; at most {HELD_OUT - 1} can be compared")
     sizes = np.bincount(codes)
@@ -99,12 +110,13 @@ def check_groups(y: Any, n_rows: int) -> tuple[NDArray, NDArray[np.uint8]]:
     return classes, codes.astype(np.uint8)
 
 
-def _refuse_missing_labels(y: NDArray) -> None:
-    missing = np.array([label is None or label != label for label in y.tolist()])
+def refuse_missing(y: NDArray, name: str) -> None:
+    """Labels of rows must all be there."""
+    missing = np.asarray(pd.isna(y))
     if missing.any():
         first = int(np.flatnonzero(missing)[0])
         raise ValueError(
-            f"Input y contains NaN: {int(missing.sum())} labels are missing, the first in row {first}"
+            f"Input {name} contains NaN: {int(missing.sum())} labels are missing, the first in row {first}"
         )
 
 
@@ -127,7 +139,8 @@ def check_weights(
         raise ValueError(f"{_listed('group', empty)} left without weight: all its sample_weight are zero")
     if (weights == weights[0]).all():
         return None
-    return weights
+    # Only ratios matter: by a power of two, so exactly, into a range where sums are safe.
+    return np.ldexp(weights, -np.frexp(weights.max())[1])
 
 
 def check_level(n_features: Any, available: int) -> int:
@@ -135,7 +148,9 @@ def check_level(n_features: Any, available: int) -> int:
     if isinstance(n_features, bool) or not isinstance(n_features, numbers.Integral):
         raise ValueError(f"n_features must be a whole number or 'auto', got {n_features!r}")
     if not 1 <= int(n_features) <= available:
-        raise ValueError(f"n_features must be between 1 and the {available} features of X, got {n_features}")
+        raise ValueError(
+            f"n_features must be between 1 and {available}, got {n_features}: X has {available} feature(s)"
+        )
     return int(n_features)
 
 

@@ -54,6 +54,7 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             # A row without weight is a row that is not there.
             present = weights > 0
             rows, codes, weights = rows[present], codes[present], weights[present]
+            weights = None if (weights == weights[0]).all() else weights
         samples = Samples(rows, self.scale, weights=weights)
         _refuse_overflow(samples)
         labels = Labels(codes, len(self.classes_), weights=weights)
@@ -179,7 +180,7 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             raise ValueError(f"y has {len(labels)} labels but X has {n_rows} rows; they must agree")
         unknown = ~np.isin(labels, self.classes_)
         if unknown.any():
-            raise ValueError(f"y has a group that was not in the fit: {labels[unknown][0]!r}")
+            raise ValueError(f"y has a group that was not in the fit: {str(labels[unknown][0])!r}")
         return np.searchsorted(self.classes_, labels).astype(np.uint8)
 
     @property
@@ -350,6 +351,8 @@ class SPARDA(_PrincipalDifferences):
             )
 
     def _solve(self, samples: Samples, labels: Labels, rng: np.random.Generator) -> Solution:
+        # A path of an earlier fit would be taken for this one's.
+        self.__dict__.pop("path_", None)
         if self.penalty is not None:
             return self._solve_penalised(samples, labels, rng)
         if self.n_features is None or self.n_features == "auto":
@@ -382,7 +385,10 @@ class SPARDA(_PrincipalDifferences):
 
 
 def _refuse_overflow(samples: Samples) -> None:
-    if not np.isfinite(samples.unit**2 * samples.n_rows) or samples.unit**2 == 0.0:
+    with np.errstate(over="ignore", under="ignore"):
+        square = np.square(samples.unit)
+        representable = square > 0.0 and np.isfinite(square * samples.n_rows)
+    if not representable:
         raise ValueError(
             f"the largest standard deviation of a feature is {samples.unit:.3g}: its square cannot be "
             'represented; rescale the data or use scale="pooled"'

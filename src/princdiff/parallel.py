@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
@@ -24,6 +24,11 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def single_threaded_blas() -> Any:
+    """Context in which a matrix product uses one thread; our own pieces are the parallelism."""
+    return _libraries().limit(limits=1, user_api="blas")
+
+
 def in_threads(
     function: Callable[[Item], Outcome], items: Iterable[Item], n_jobs: int | None = None
 ) -> list[Outcome]:
@@ -35,7 +40,7 @@ def in_threads(
     [1, 2, 3]
     """
     items = list(items)
-    with _libraries().limit(limits=1, user_api="blas"):
+    with single_threaded_blas():
         n_threads = min(len(items), effective_n_jobs(n_jobs))
         if n_threads < 2:
             return [function(item) for item in items]

@@ -87,18 +87,21 @@ class Samples:
         self.scale = scale
         self.weights = weights
         self.centre, self.deviation = _moments(rows, weights)
-        self.factor = _inverse(self.deviation) if scale == "pooled" else (self.deviation > 0) * 1.0
-        self.unit = float((self.deviation * self.factor).max(initial=0.0)) or 1.0
-        if scale == "within":
-            # Groups are rescaled one by one later; the unit only keeps single precision in range.
-            self.unit = float(self.deviation.max(initial=0.0)) or 1.0
-        self._products = _products(rows, self.centre, self.factor / self.unit, np.dtype(dtype))
+        # Groups are rescaled one by one later; "within" only begins with features of like size.
+        self.factor = (self.deviation > 0) * 1.0 if scale is None else _inverse(self.deviation)
+        self.unit = (float(self.deviation.max(initial=0.0)) or 1.0) if scale is None else 1.0
+        self.mixing: NDArray[np.float64] | None = None
+        self._products = self._make_products(np.dtype(dtype))
+
+    def _make_products(self, dtype: np.dtype) -> _Products:
+        products = _products(self.rows, self.centre, self.factor / self.unit, dtype)
+        return products if self.mixing is None else _MixedProducts(products, self.mixing)
 
     def astype(self, dtype: DTypeLike) -> Samples:
         """The same rows in another precision."""
         other = object.__new__(Samples)
         other.__dict__.update(self.__dict__)
-        other._products = _products(self.rows, self.centre, self.factor / self.unit, np.dtype(dtype))
+        other._products = other._make_products(np.dtype(dtype))
         return other
 
     def restrict(self, features: NDArray[np.intp]) -> Samples:
@@ -108,6 +111,18 @@ class Samples:
         other.rows = self.rows[:, features]
         other.centre, other.deviation = self.centre[features], self.deviation[features]
         other.factor = self.factor[features]
+        return other.astype(self.dtype)
+
+    def usable(self, labels: Labels) -> Samples:
+        """The same rows, with features that the first column's groups cannot standardise made constant."""
+        if self.scale != "within":
+            return self
+        usable = StandardisedWithin(self, labels).usable
+        if usable[self.varying].all():
+            return self
+        other = object.__new__(Samples)
+        other.__dict__.update(self.__dict__)
+        other.factor = self.factor * usable
         return other.astype(self.dtype)
 
     @property
@@ -147,8 +162,37 @@ class Samples:
         return self
 
     def for_labels(self, labels: Labels) -> Operator:
-        """The operator for a batch: itself, or rows standardised inside each group of each column."""
-        return StandardisedWithin(self, labels) if self.scale == "within" else self
+        """The operator for a batch: itself, or what depends on the columns' labels."""
+        operator: Operator = StandardisedWithin(self, labels) if self.scale == "within" else self
+        return operator if labels.nuisance is None else Residuals(operator, labels)
+
+    def whitened(self, shrinkage: float) -> Samples:
+        """Rows in coordinates whose pooled covariance is the identity, labels ignored.
+
+        The covariance of the scaled features is shrunk towards a multiple of the identity. Directions
+        ``c`` of the result are directions ``c @ mixing`` of the scaled features.
+        """
+        covariance = self.astype(np.float64).covariance()
+        typical = float(np.diag(covariance)[self.varying].mean()) if self.varying.any() else 1.0
+        shrunk = (1 - shrinkage) * covariance + shrinkage * typical * np.diag(self.varying * 1.0)
+        values, vectors = np.linalg.eigh(shrunk)
+        usable = values > 1e-12 * values[-1]
+        roots = np.divide(1.0, np.sqrt(np.abs(values)), out=np.zeros_like(values), where=usable)
+        other = object.__new__(Samples)
+        other.__dict__.update(self.__dict__)
+        other.mixing = (vectors * roots) @ vectors.T
+        return other.astype(self.dtype)
+
+    def covariance(self) -> NDArray[np.float64]:
+        """Covariance of the scaled features over all rows, shape (n_features, n_features)."""
+        weights = np.ones(self.n_rows) if self.weights is None else self.weights
+        share = weights / weights.sum()
+        step = max(1, _BLOCK_BYTES // (8 * self.n_rows))
+        columns = []
+        for start in range(0, self.n_features, step):
+            features = np.arange(start, min(start + step, self.n_features))
+            columns.append(self.backproject(self.feature_columns(features) * share))
+        return np.concatenate(columns)
 
 
 class StandardisedWithin:
@@ -167,6 +211,11 @@ class StandardisedWithin:
     def n_features(self) -> int:
         """Number of features."""
         return self._samples.n_features
+
+    @property
+    def usable(self) -> NDArray[np.bool_]:
+        """Features that vary in every group of the first column's labels, shape (n_features,)."""
+        return self._factors[0][self._labels.columns[0]] > 0
 
     def take(self, columns: NDArray) -> StandardisedWithin:
         """The operator for some of the columns."""
@@ -216,6 +265,37 @@ class StandardisedWithin:
         return result
 
 
+class Residuals:
+    """Rows with what each column's nuisance variables explain taken out of their projections."""
+
+    def __init__(self, operator: Operator, labels: Labels) -> None:
+        self._operator, self._labels = operator, labels
+
+    def take(self, columns: NDArray) -> Residuals:
+        """The operator for some of the columns."""
+        return Residuals(self._operator.take(columns), self._labels.take(columns))
+
+    def project(self, directions: NDArray, out: NDArray | None = None) -> NDArray:
+        """Residuals of the projections."""
+        return self._residual(self._operator.project(directions, out))
+
+    def backproject(self, slopes: NDArray, out: NDArray | None = None) -> NDArray:
+        """Slopes to gradients; taking residuals is its own adjoint."""
+        return self._operator.backproject(self._residual(slopes), out)
+
+    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
+        """Residuals of some features under the first column's labels."""
+        values = self._operator.feature_columns(features)
+        return self.take(np.zeros(len(features), dtype=np.intp))._residual(values)
+
+    def _residual(self, values: NDArray) -> NDArray:
+        assert self._labels.nuisance is not None
+        basis = self._labels.nuisance[self._labels.columns].astype(values.dtype)
+        explained = np.einsum("cn,cnq->cq", values, basis)
+        values -= np.einsum("cq,cnq->cn", explained, basis)
+        return values
+
+
 def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
 
@@ -225,8 +305,9 @@ def _moments(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and standard deviation (ddof 0) of each feature; a constant's mean is its value, exactly."""
     if sp.issparse(rows):
-        mean, variance = mean_variance_axis(rows, axis=0, weights=weights)
-        mean, variance = mean.astype(np.float64), variance.astype(np.float64)
+        # In the precision of its input, and refusing weights of another.
+        exact = rows.astype(np.float64, copy=False)
+        mean, variance = mean_variance_axis(exact, axis=0, weights=weights)
         low, high = (np.asarray(bound, dtype=np.float64) for bound in min_max_axis(rows, axis=0))
         deviation = np.sqrt(variance)
     else:
@@ -280,6 +361,26 @@ class _Products(Protocol):
     def backproject(self, slopes: NDArray, out: NDArray | None) -> NDArray: ...
     def backproject_squares(self, slopes: NDArray) -> NDArray: ...
     def feature_columns(self, features: NDArray[np.intp]) -> NDArray: ...
+
+
+class _MixedProducts:
+    """Products in coordinates that mix the features: x -> mixing @ x."""
+
+    def __init__(self, products: _Products, mixing: NDArray[np.float64]) -> None:
+        self.dtype = products.dtype
+        self._products, self._mixing = products, mixing.astype(products.dtype)
+
+    def project(self, directions: NDArray, out: NDArray | None) -> NDArray:
+        return self._products.project(directions @ self._mixing, out)
+
+    def backproject(self, slopes: NDArray, out: NDArray | None) -> NDArray:
+        return np.matmul(self._products.backproject(slopes, None), self._mixing.T, out=out)
+
+    def backproject_squares(self, slopes: NDArray) -> NDArray:
+        raise NotImplementedError("whitened rows are not scaled within groups")
+
+    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
+        return self._products.project(self._mixing[features], None)
 
 
 def _products(rows: NDArray | sp.csr_matrix, centre: NDArray, factor: NDArray, dtype: np.dtype) -> _Products:

@@ -7,12 +7,12 @@ integers, which NumPy vectorises, replaces an argsort per group: two to three ti
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from princdiff.labels import Labels
+from princdiff.labels import HELD_OUT, Labels
 
 _POSITION_BITS = 24
 _POSITION_MASK = np.uint64((1 << _POSITION_BITS) - 1)
@@ -102,3 +102,89 @@ def _order_by_argsort(projections: NDArray, labels: Labels) -> NDArray[np.intp]:
         rows = np.broadcast_to(rows, order.shape)
         parts.append(np.take_along_axis(rows, order, axis=1) + offset)
     return np.concatenate(parts, axis=1)
+
+
+class PooledOrder(NamedTuple):
+    """All labelled rows of each column in ascending order, groups mixed.
+
+    Attributes
+    ----------
+    order : array of shape (n_columns, n_labelled)
+        Positions in ``projections.ravel()``; ties are in the order of rows.
+    codes : uint8 array of shape (n_columns, n_labelled)
+        Groups of the ordered rows.
+    fresh : bool array of shape (n_columns, n_labelled)
+        Whether a value differs from the one before it.
+    """
+
+    order: NDArray[np.intp]
+    codes: NDArray[np.uint8]
+    fresh: NDArray[np.bool_]
+
+
+def order_pooled(projections: NDArray, labels: Labels, workspace: Workspace) -> PooledOrder:
+    """Positions and groups of the rows in sorted order, all groups together.
+
+    Parameters
+    ----------
+    projections : array of shape (n_columns, n_rows)
+        Projected rows, C-contiguous, finite.
+    labels : Labels
+        Labels of the columns; the group sizes agree between them.
+    workspace : Workspace
+        Buffers to reuse.
+
+    Returns
+    -------
+    PooledOrder
+
+    Examples
+    --------
+    >>> labels = Labels([[1, 0, 0, 1]], 2)
+    >>> pooled = order_pooled(np.array([[4.0, 2.0, 2.0, 1.0]]), labels, Workspace())
+    >>> pooled.order, pooled.codes, pooled.fresh
+    (array([[3, 1, 2, 0]]), array([[1, 0, 0, 1]], dtype=uint8), array([[ True,  True, False,  True]]))
+    """
+    n_columns, n_rows = projections.shape
+    n_labelled = int(labels.group_sizes.sum())
+    codes = labels.codes if labels.shared else labels.codes[labels.columns]
+    if projections.dtype != np.float32 or n_rows >= 1 << _POSITION_BITS:
+        return _pooled_by_argsort(projections, codes, n_labelled)
+    # Value, position and label in one key, in this order of weight: ties do not know their groups.
+    flat = projections.size < 1 << _POSITION_BITS
+    keys = workspace.array("keys", projections.shape, np.uint64)
+    bits = workspace.array("bits", projections.shape, np.uint32)
+    # Adding zero makes the two zeros one, which as bits they are not.
+    _ordered_bits(projections + np.float32(0), bits)
+    if n_labelled < n_rows:
+        np.copyto(bits, np.uint32(0xFFFFFFFF), where=codes == HELD_OUT)
+    np.copyto(keys, bits)
+    np.left_shift(keys, np.uint64(_POSITION_BITS), out=keys)
+    positions = np.arange(projections.size if flat else n_rows, dtype=np.uint64)
+    np.bitwise_or(keys, positions.reshape(-1, n_rows), out=keys)
+    np.left_shift(keys, np.uint64(8), out=keys)
+    np.bitwise_or(keys, codes, out=keys)
+    keys.sort(axis=1)
+    keys = keys[:, :n_labelled]
+    ranked = (keys >> np.uint64(_POSITION_BITS + 8)).astype(np.uint32)
+    fresh = np.ones(keys.shape, dtype=bool)
+    np.not_equal(ranked[:, 1:], ranked[:, :-1], out=fresh[:, 1:])
+    codes = keys.astype(np.uint8)
+    np.right_shift(keys, np.uint64(8), out=keys)
+    np.bitwise_and(keys, _POSITION_MASK, out=keys)
+    order = keys.view(np.int64)
+    if not flat:
+        order += (np.arange(n_columns) * n_rows)[:, None]
+    return PooledOrder(order, codes, fresh)
+
+
+def _pooled_by_argsort(projections: NDArray, codes: NDArray[np.uint8], n_labelled: int) -> PooledOrder:
+    """Reference route for float64 and for more rows than a key can count."""
+    n_columns, n_rows = projections.shape
+    values = np.where(codes == HELD_OUT, np.inf, projections)
+    rows = np.argsort(values, axis=1, kind="stable")[:, :n_labelled]
+    ranked = np.take_along_axis(values, rows, axis=1)
+    fresh = np.ones(rows.shape, dtype=bool)
+    np.not_equal(ranked[:, 1:], ranked[:, :-1], out=fresh[:, 1:])
+    codes = np.take_along_axis(np.broadcast_to(codes, projections.shape), rows, axis=1)
+    return PooledOrder(rows + (np.arange(n_columns) * n_rows)[:, None], codes, fresh)

@@ -58,7 +58,63 @@ def staircase(sizes: tuple[int, ...]) -> Staircase:
     return Staircase(widths, positions, starts)
 
 
-class Wasserstein2:
+class QuantileDivergence:
+    """What the Wasserstein distances share: sorting, the staircase of cells, and the way back to rows."""
+
+    def compare(
+        self, cells: list[NDArray], widths: NDArray | float, proportions: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], list[NDArray]]:
+        """Values, and per group the derivative of the value by its quantile function over the cell's width.
+
+        ``cells`` are the groups' quantile functions on common cells, (n_columns, n_cells) each.
+        """
+        raise NotImplementedError
+
+    def value(self, projections: NDArray, labels: Labels) -> NDArray[np.float64]:
+        """Values only: sorting numbers costs a quarter of finding their order."""
+        if labels.weights is not None:
+            return self.value_and_slope(projections, labels, Workspace())[0]
+        groups = []
+        for group in range(labels.n_groups):
+            members = labels.gather(projections, group)
+            members.sort(axis=1)
+            groups.append(members)
+        cells, widths = _cells(groups, labels)
+        return self.compare(cells, widths, labels.proportions)[0]
+
+    def value_and_slope(
+        self, projections: NDArray, labels: Labels, workspace: Workspace
+    ) -> tuple[NDArray[np.float64], NDArray]:
+        """Values, shape (n_columns,), and slopes, shape (n_columns, n_rows)."""
+        order = order_within_groups(projections, labels, workspace)
+        return self.along_plan(projections, labels, order, workspace)
+
+    def along_plan(
+        self, projections: NDArray, labels: Labels, order: NDArray[np.intp], workspace: Workspace
+    ) -> tuple[NDArray[np.float64], NDArray]:
+        """Cost of the plans that match rows in a given order, and its derivative.
+
+        With the order of the projections themselves this is the divergence; any other order gives a
+        feasible plan, whose cost bounds the divergence from above.
+        """
+        if labels.weights is not None:
+            return _weighted(self, projections, labels, order)
+        ranked = workspace.array("ranked", order.shape, projections.dtype)
+        np.take(projections.reshape(-1), order, out=ranked, mode="clip")
+        ends = np.cumsum(labels.group_sizes)
+        groups = np.split(ranked, ends[:-1], axis=1)
+        cells, widths = _cells(groups, labels)
+        values, cell_slopes = self.compare(cells, widths, labels.proportions)
+        for group, target in enumerate(groups):
+            _cells_to_members(cell_slopes[group], widths, labels, group, out=target)
+        slopes = workspace.array("slopes", projections.shape, projections.dtype)
+        if ends[-1] < labels.n_rows:
+            slopes.fill(0)
+        slopes.reshape(-1)[order] = ranked
+        return values, slopes
+
+
+class Wasserstein2(QuantileDivergence):
     """Squared 2-Wasserstein distance between the groups' projections.
 
     Examples
@@ -71,48 +127,11 @@ class Wasserstein2:
     name = "wasserstein2"
     degree = 2.0
 
-    def value(self, projections: NDArray, labels: Labels) -> NDArray[np.float64]:
-        """Values only: sorting numbers costs a quarter of finding their order."""
-        if labels.weights is not None:
-            return self.value_and_slope(projections, labels, Workspace())[0]
-        groups = []
-        for group in range(labels.n_groups):
-            members = labels.gather(projections, group)
-            members.sort(axis=1)
-            groups.append(members)
-        cells, widths = _cells(groups, labels)
-        return _from_cells(cells, widths, labels.proportions)[0]
-
-    def value_and_slope(
-        self, projections: NDArray, labels: Labels, workspace: Workspace
-    ) -> tuple[NDArray[np.float64], NDArray]:
-        """Values, shape (n_columns,), and slopes, shape (n_columns, n_rows)."""
-        order = order_within_groups(projections, labels, workspace)
-        return self.along_plan(projections, labels, order, workspace)
-
-    def along_plan(
-        self, projections: NDArray, labels: Labels, order: NDArray[np.intp], workspace: Workspace
-    ) -> tuple[NDArray[np.float64], NDArray]:
-        """Cost of the plans that match rows in a given order, and its derivative; quadratic functions.
-
-        With the order of the projections themselves this is the divergence; any other order gives a
-        feasible plan, whose cost bounds the divergence from above.
-        """
-        if labels.weights is not None:
-            return _weighted(projections, labels, order)
-        ranked = workspace.array("ranked", order.shape, projections.dtype)
-        np.take(projections.reshape(-1), order, out=ranked, mode="clip")
-        ends = np.cumsum(labels.group_sizes)
-        groups = np.split(ranked, ends[:-1], axis=1)
-        cells, widths = _cells(groups, labels)
-        values, cell_slopes = _from_cells(cells, widths, labels.proportions)
-        for group, target in enumerate(groups):
-            _cells_to_members(cell_slopes[group], widths, labels, group, out=target)
-        slopes = workspace.array("slopes", projections.shape, projections.dtype)
-        if ends[-1] < labels.n_rows:
-            slopes.fill(0)
-        slopes.reshape(-1)[order] = ranked
-        return values, slopes
+    def compare(
+        self, cells: list[NDArray], widths: NDArray | float, proportions: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], list[NDArray]]:
+        """Mean squared difference of the quantile functions, between several groups by the barycentre."""
+        return _squared_differences(cells, widths, proportions)
 
 
 def _equal_sizes(labels: Labels) -> bool:
@@ -128,10 +147,9 @@ def _cells(groups: list[NDArray], labels: Labels) -> tuple[list[NDArray], NDArra
     return cells, plan.widths.astype(groups[0].dtype)
 
 
-def _from_cells(
+def _squared_differences(
     cells: list[NDArray], widths: NDArray | float, proportions: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], list[NDArray]]:
-    """Values, and per group the derivative of the value by its quantile function over the cell's width."""
     if len(cells) == 2:
         difference = cells[0] - cells[1]
         values = _weighted_squares(difference, widths)
@@ -171,7 +189,7 @@ def _cells_to_members(
 
 
 def _weighted(
-    projections: NDArray, labels: Labels, order: NDArray[np.intp]
+    divergence: QuantileDivergence, projections: NDArray, labels: Labels, order: NDArray[np.intp]
 ) -> tuple[NDArray[np.float64], NDArray]:
     """Unequal row weights: every column has its own staircase. Slower; in float64 throughout."""
     assert labels.weights is not None
@@ -193,7 +211,7 @@ def _weighted(
         mine = owner == group
         positions.append(np.minimum(np.cumsum(mine, axis=1) - mine, size - 1))
     cells = [np.take_along_axis(*pair, axis=1) for pair in zip(ranked, positions, strict=True)]
-    values, cell_slopes = _from_cells(cells, widths, labels.proportions)
+    values, cell_slopes = divergence.compare(cells, widths, labels.proportions)
     slopes = np.zeros(projections.shape)
     for group, start in enumerate(ends - labels.group_sizes):
         target = np.take_along_axis(order, start + positions[group], axis=1)

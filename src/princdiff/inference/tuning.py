@@ -87,6 +87,37 @@ def choose_level(
     return _summarise("n_features", levels, fitted, held_out, path.directions, one_standard_error)
 
 
+def held_out_by_level(
+    samples: Samples,
+    labels: Labels,
+    divergence: Divergence,
+    levels: NDArray[np.intp],
+    seed: int,
+    n_folds: int = 5,
+) -> NDArray[np.float64]:
+    """Mean held-out divergence of every labelling at every level, shape (n_columns, n_levels).
+
+    Folds are drawn anew for each labelling (they are stratified by its groups), with the same seed.
+    """
+    trains, tests = [], []
+    for column in range(labels.n_columns):
+        own = labels.labelling(int(labels.columns[column]))
+        train, test = stratified_folds(own, n_folds, np.random.default_rng(seed))
+        trains.append(train.codes)
+        tests.append(test.codes)
+    n_folds = len(trains[0])
+    nuisance = (
+        None if labels.nuisance is None else np.repeat(labels.nuisance[labels.columns], n_folds, axis=0)
+    )
+    train, test = (
+        Labels(np.concatenate(part), labels.n_groups, weights=labels.weights, nuisance=nuisance)
+        for part in (trains, tests)
+    )
+    path = solve_path(samples, train, divergence, levels, np.random.default_rng(seed))
+    held_out = _evaluate(samples, test, divergence, path.directions)
+    return held_out.reshape(labels.n_columns, n_folds, len(levels)).mean(axis=1)
+
+
 def choose_penalty(
     samples: Samples,
     labels: Labels,
@@ -132,6 +163,11 @@ def stratified_folds(labels: Labels, n_folds: int, rng: np.random.Generator) -> 
     """Labellings of the rows to fit on and of the rows left out, one column per fold."""
     codes = labels.codes[labels.columns[0]]
     smallest = int(labels.group_sizes.min())
+    if smallest < 2:
+        raise ValueError(
+            "a group has one row with weight only, so none can be left out to choose the sparsity: "
+            "give n_features or penalty"
+        )
     # Two rows at least of each group on both sides of every fold.
     n_folds = max(2, min(n_folds, smallest // 2))
     fold = np.full(len(codes), -1)

@@ -61,6 +61,7 @@ def solve_path(
     levels: NDArray[np.intp],
     rng: np.random.Generator,
     effort: str = "fast",
+    extra: NDArray | None = None,
     n_jobs: int | None = None,
 ) -> Path:
     """Best direction of every column at every level.
@@ -79,6 +80,8 @@ def solve_path(
         Draws the random starts, which are the same for all columns.
     effort : {"fast", "default", "thorough"}
         Number of starts and iterations.
+    extra : array of shape (n_columns, n_extra, n_features), optional
+        Further starts of each column.
     n_jobs : int, optional
         Threads.
 
@@ -90,6 +93,8 @@ def solve_path(
     n_columns, n_features = labels.n_columns, samples.n_features
     marginals = starts.marginal_divergences(samples, labels, divergence, n_jobs)
     common = _common_starts(samples, labels, marginals, settings, rng)
+    if extra is not None:
+        common = np.concatenate([extra.astype(common.dtype), common], axis=1)
     values = np.zeros((n_columns, len(levels)))
     directions = np.zeros((n_columns, len(levels), n_features), samples.dtype)
     warm = np.empty((n_columns, 0, n_features), samples.dtype)

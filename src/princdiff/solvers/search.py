@@ -63,7 +63,7 @@ class Effort:
 
 
 EFFORTS = {
-    "fast": Effort(2, 2, 2, 2, Tolerance(30, 1e-3, 3), 1, 0),
+    "fast": Effort(1, 2, 2, 2, Tolerance(16, 1e-3, 3), 1, 0),
     "default": Effort(8, 6, 10, 10, Tolerance(60, 1e-4, 5), 4, 60, 3, 12, 12_000_000, 2, 10**9),
     "thorough": Effort(32, 16, 30, 30, Tolerance(150, 1e-5, 6), 8, 150, 6, 30, 300_000_000, 4, 10**11),
 }
@@ -146,7 +146,9 @@ class Search:
         return self.pool.directions[0]
 
     def _add_singles(self) -> None:
-        top = np.argsort(-self.marginals[0], kind="stable")[: self.effort.finalists]
+        order = np.argsort(-self.marginals[0], kind="stable")
+        # Where no feature differs a constant one must not win by its place.
+        top = order[self.samples.varying[order]][: self.effort.finalists]
         self.pool.add(self.marginals[0][top] - self.penalty, np.eye(self.samples.n_features)[top])
 
     def _starts(self) -> NDArray:
@@ -175,6 +177,8 @@ class Search:
         begin = self._starts()
         if extra_starts is not None and len(extra_starts):
             begin = np.concatenate([extra_starts.astype(begin.dtype), begin])
+        # Equal means make a start of zeros, which no penalty touches: it would beat every direction.
+        begin = begin[begin.any(axis=1)]
         if self.level < self.samples.n_features or self.penalty:
             # From dense to sparse: the dense solutions, cut down in halving steps, are starts as well.
             dense = self._from_dense(begin)

@@ -19,6 +19,8 @@ from princdiff.sparsity import Sparsity, oriented
 _PLANS_HELD = 30
 # A climb cut shorter than this moves too little to be worth its time.
 _SHORTEST_CLIMB = 10
+# A stronger penalty leaves one feature as well, and might not fit single precision.
+_STRONGEST_PENALTY = 1e15
 # Finalists this close to the best may overtake it on the climb.
 _CONTENDER = 2e-3
 
@@ -87,10 +89,11 @@ def solve(
     -------
     Solution
     """
+    samples = samples.usable(labels)
     if not samples.varying.any():
         nothing = np.zeros(samples.n_features)
         return Solution(0.0, nothing, nothing, 0)
-    in_units = penalty / samples.unit**divergence.degree
+    in_units = min(penalty / samples.unit**divergence.degree, _STRONGEST_PENALTY)
     search = Search(samples, labels, divergence, level, in_units, EFFORTS[effort], rng, n_jobs)
     search.run(extra_starts)
     finds = search.pool.best(search.effort.finalists).astype(np.float64)

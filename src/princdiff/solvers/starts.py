@@ -32,7 +32,8 @@ def marginal_divergences(
     operators = [samples.for_labels(labels.take(np.array([column]))) for column in range(labels.n_columns)]
 
     def run(features: NDArray[np.intp]) -> NDArray[np.float64]:
-        plain = samples.feature_columns(features) if samples.scale != "within" else None
+        # Without label-dependent scaling all columns see the same values.
+        plain = samples.feature_columns(features) if operators[0] is samples else None
         result = np.empty((labels.n_columns, len(features)))
         for column, operator in enumerate(operators):
             values = operator.feature_columns(features) if plain is None else plain

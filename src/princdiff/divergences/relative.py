@@ -1,0 +1,80 @@
+"""A divergence relative to the variance along the direction: b'Sb = 1 instead of b'b = 1.
+
+Under strong correlations the directions of large variance drown the others. Dividing by the variance of
+the projection, labels ignored, puts all directions on one footing; on a support of k features only their
+k x k block of the covariance plays a part, and nothing needs to be inverted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from princdiff.divergences.base import PlannedDivergence
+from princdiff.divergences.sorting import Workspace
+from princdiff.labels import HELD_OUT, Labels
+
+
+class Relative:
+    """Another divergence over the (shrunk) variance of all projected rows.
+
+    Parameters
+    ----------
+    base : PlannedDivergence
+        Divergence of degree 2 that is divided.
+    shrinkage : float
+        Share of ``typical`` in the denominator, which keeps nearly constant projections harmless.
+    typical : float
+        Variance of a typical feature, in the units of the projections.
+
+    Examples
+    --------
+    >>> from princdiff.divergences import Wasserstein2
+    >>> labels = Labels([[0, 0, 1, 1]], 2)
+    >>> Relative(Wasserstein2(), 0.0, 1.0).value(np.array([[0.0, 1.0, 2.0, 3.0]]), labels)
+    array([3.2])
+    """
+
+    degree = 0.0
+
+    def __init__(self, base: PlannedDivergence, shrinkage: float, typical: float = 1.0) -> None:
+        self.base, self.shrinkage, self.typical = base, shrinkage, typical
+        self.name = f"relative {base.name}"
+
+    def value(self, projections: NDArray, labels: Labels) -> NDArray[np.float64]:
+        """Values, shape (n_columns,)."""
+        return self.base.value(projections, labels) / self._denominator(projections, labels)[0]
+
+    def value_and_slope(
+        self, projections: NDArray, labels: Labels, workspace: Workspace
+    ) -> tuple[NDArray[np.float64], NDArray]:
+        """Values and slopes of the quotient."""
+        pair = self.base.value_and_slope(projections, labels, workspace)
+        return self._quotient(pair, projections, labels)
+
+    def along_plan(
+        self, projections: NDArray, labels: Labels, order: NDArray[np.intp], workspace: Workspace
+    ) -> tuple[NDArray[np.float64], NDArray]:
+        """Values and slopes of the quotient for fixed plans."""
+        pair = self.base.along_plan(projections, labels, order, workspace)
+        return self._quotient(pair, projections, labels)
+
+    def _quotient(
+        self, pair: tuple[NDArray[np.float64], NDArray], projections: NDArray, labels: Labels
+    ) -> tuple[NDArray[np.float64], NDArray]:
+        values, slopes = pair
+        denominator, centred, mass = self._denominator(projections, labels)
+        ratio = values / denominator
+        rate = 2.0 * (1 - self.shrinkage) * ratio
+        centred *= rate[:, None].astype(slopes.dtype) * mass
+        return ratio, (slopes - centred) / denominator[:, None].astype(slopes.dtype)
+
+    def _denominator(self, projections: NDArray, labels: Labels) -> tuple[NDArray, NDArray, NDArray]:
+        """Shrunk variance, shape (n_columns,); centred projections; rows' shares of the total weight."""
+        weights = (labels.codes != HELD_OUT) * (1.0 if labels.weights is None else labels.weights)
+        share = (weights / weights.sum(axis=1, keepdims=True)).astype(projections.dtype)
+        share = np.broadcast_to(share, projections.shape) if labels.shared else share[labels.columns]
+        centred = projections - np.einsum("cn,cn->c", projections, share)[:, None]
+        variance = np.einsum("cn,cn,cn->c", centred, centred, share).astype(np.float64)
+        denominator = (1 - self.shrinkage) * variance + self.shrinkage * self.typical
+        return np.maximum(denominator, np.finfo(np.float32).tiny), centred, share

@@ -1,0 +1,462 @@
+"""Do the groups differ? Permutation tests whose every data-driven step is redone for every labelling.
+
+The p-value is (1 + b) / (1 + B): b of B relabellings reach the observed statistic. It is valid because the
+observed labelling is one of B + 1 that are exchangeable under the null hypothesis and treated alike.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from tqdm import tqdm
+
+from princdiff import checks
+from princdiff.divergences import Wasserstein2
+from princdiff.inference.grid import (
+    METRICS,
+    Grid,
+    default_grid,
+    single_cell_grid,
+    solve_grid,
+    whitened_samples,
+)
+from princdiff.inference.schemes import Scheme
+from princdiff.inference.tails import pareto_pvalue
+from princdiff.inference.tuning import held_out_by_level
+from princdiff.labels import Labels
+from princdiff.parallel import single_threaded_blas
+from princdiff.samples import Samples, Scale
+
+STATISTICS = ("adaptive", "divergence", "paper")
+# Labellings solved together; the number does not depend on n_jobs, so neither do the results.
+_CHUNK = 50
+_CHUNK_ELEMENTS = 20_000_000
+_STARTS = 12
+# Statistics closer than this, in standard deviations of their pool, are tied: single precision and chunk
+# sizes must not decide.
+_TIE = 1e-4
+
+
+@dataclass(frozen=True)
+class PermutationResult:
+    """Outcome of a permutation test.
+
+    Attributes
+    ----------
+    statistic : float
+        Observed statistic.
+    pvalue : float
+        (1 + b) / (1 + B), or the exact share where all relabellings were used.
+    null : array of shape (n_permutations,)
+        The statistic of every relabelling.
+    levels : list of (metric, number of features)
+        What was looked at.
+    level_pvalues : array of shape (n_levels,)
+        P-value of each level alone, not corrected for looking at several.
+    values : array of shape (n_permutations + 1, n_levels)
+        Divergence of every labelling at every level, the observed one first.
+    best_level : (metric, number of features)
+        Level at which the observed labelling stands out most.
+    smallest_attainable_pvalue : float
+        What the design and the number of permutations allow at best.
+    n_permutations : int
+        Relabellings made, the observed one not counted.
+    exact : bool
+        Whether all distinct relabellings were used.
+    extrapolated_pvalue : float or None
+        With ``tail="pareto"``: an extrapolation beyond 1 / (B + 1).
+    directions : array of shape (n_permutations + 1, n_features) or None
+        With ``keep_directions``: each labelling's direction at its best level.
+    """
+
+    statistic: float
+    pvalue: float
+    null: NDArray[np.float64]
+    levels: list[tuple[str, int]]
+    level_pvalues: NDArray[np.float64]
+    values: NDArray[np.float64]
+    best_level: tuple[str, int]
+    smallest_attainable_pvalue: float
+    n_permutations: int
+    exact: bool
+    extrapolated_pvalue: float | None = None
+    directions: NDArray | None = None
+
+
+def permutation_test(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    n_permutations: int = 999,
+    statistic: str = "adaptive",
+    n_features: int | None = None,
+    metric: str = "mixed",
+    scale: Scale = "pooled",
+    blocks: ArrayLike | None = None,
+    permute: str = "within",
+    covariates: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    early_stop: int | None = None,
+    tail: str | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+    keep_directions: bool = False,
+) -> PermutationResult:
+    """Test whether the groups differ in any direction.
+
+    Parameters
+    ----------
+    X : array, DataFrame or scipy.sparse matrix of shape (n_rows, n_features)
+        Rows of all groups.
+    y : array of shape (n_rows,)
+        Group of each row.
+    n_permutations : int, default=999
+        Random relabellings; all distinct ones where they are fewer.
+    statistic : {"adaptive", "divergence", "paper"}, default="adaptive"
+        "adaptive": the best over a grid of sparsity levels and metrics, each standardised over all
+        labellings, the observed one included. "divergence": the divergence at ``n_features``. "paper":
+        the divergence at a sparsity chosen by cross-validation, anew for each labelling.
+    n_features : int, optional
+        For "divergence": the sparsity level; default all features.
+    metric : {"mixed", "euclidean", "whitened"}, default="mixed"
+        "euclidean": unit directions of the scaled features, as in the paper. "whitened": directions of
+        unit variance over all rows, our extension. "mixed": both (the euclidean one where a single
+        level is tested).
+    scale : {None, "pooled", "within"}, default="pooled"
+        Scaling of the features, as in `princdiff.PDA`. With "within" the null hypothesis is "equal after
+        standardising each feature in each group", and the test is approximate.
+    blocks : array of shape (n_rows,), optional
+        Pairs, strata or donors.
+    permute : {"within", "whole"}, default="within"
+        Relabel rows inside their block, or whole blocks.
+    covariates : array of shape (n_rows,) or (n_rows, n_covariates), optional
+        Numbers whose linear effect on the features is taken out (Freedman-Lane: residuals are permuted
+        and the covariates are taken out again for every relabelling). Approximate.
+    sample_weight : array of shape (n_rows,), optional
+        Row weights; they travel with the rows.
+    early_stop : int, optional
+        For a fixed-level statistic: stop when so many relabellings have reached the observed statistic
+        (Besag and Clifford); the p-value is valid.
+    tail : {None, "pareto"}
+        Extrapolate small p-values with a generalised Pareto tail.
+    random_state : int, RandomState or None
+        Seed.
+    n_jobs : int, optional
+        Parallel chunks of relabellings, through joblib: a cluster back-end works too.
+    progress : bool, default=False
+        Show a progress bar.
+    keep_directions : bool, default=False
+        Keep every labelling's direction.
+
+    Returns
+    -------
+    PermutationResult
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 5))
+    >>> X[30:, 2] += 1.5
+    >>> result = permutation_test(X, np.repeat([0, 1], 30), n_permutations=99, random_state=0)
+    >>> result.pvalue
+    0.01
+    """
+    checks.check_choice("statistic", statistic, STATISTICS)
+    checks.check_choice("metric", metric, METRICS)
+    checks.check_choice("tail", tail, (None, "pareto"))
+    checks.check_positive("n_permutations", n_permutations, whole=True)
+    if early_stop is not None:
+        checks.check_positive("early_stop", early_stop, whole=True)
+        if statistic != "divergence":
+            raise ValueError(
+                f"early_stop needs a statistic that each relabelling has by itself; {statistic!r} compares "
+                'all of them: use statistic="divergence"'
+            )
+    problem = Problem.prepare(
+        X, y, n_permutations, metric, scale, blocks, permute, covariates, sample_weight, random_state
+    )
+    grid = _grid(problem, statistic, n_features, metric)
+    compute = problem.paper_values if statistic == "paper" else problem.values
+    values, directions = _all_labellings(
+        problem, grid, compute, early_stop, n_jobs, progress, keep_directions
+    )
+    if statistic == "adaptive":
+        scores = standardised(values)
+    elif statistic == "paper":
+        scores = values[:, -1:]
+        values = values[:, :-1]
+    else:
+        scores = values
+    return _summarise(problem.scheme, grid, values, scores, directions, tail)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows, labels and relabellings, checked and ready."""
+
+    samples: Samples
+    codes: NDArray[np.uint8]
+    n_groups: int
+    weights: NDArray[np.float64] | None
+    nuisance: NDArray[np.float64] | None
+    scheme: Scheme
+    seed: int
+
+    @classmethod
+    def prepare(
+        cls,
+        X: ArrayLike,
+        y: ArrayLike,
+        n_permutations: int,
+        metric: str,
+        scale: Scale,
+        blocks: ArrayLike | None,
+        permute: str,
+        covariates: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        random_state: Any,
+    ) -> Problem:
+        """Check everything a user can get wrong."""
+        checks.check_choice("scale", scale, (None, "pooled", "within"))
+        checks.check_choice("permute", permute, ("within", "whole"))
+        if metric == "whitened" and scale == "within":
+            raise ValueError(
+                'metric="whitened" standardises directions over all rows; use scale="pooled" or None'
+            )
+        rows = checks.check_rows(BaseEstimator(), X, reset=True)
+        classes, codes = checks.check_groups(y, rows.shape[0])
+        weights = checks.check_weights(sample_weight, rows, codes, classes)
+        rng = checks.generator(random_state)
+        seed = int(rng.integers(2**31))
+        block_codes, block_names = _check_blocks(blocks, len(codes))
+        scheme = Scheme(codes, n_permutations, seed, block_codes, permute, block_names)
+        _warn_if_coarse(scheme, n_permutations)
+        nuisance = None
+        if covariates is not None:
+            if permute == "whole" and blocks is not None:
+                raise ValueError(
+                    'covariates cannot be combined with permute="whole": residuals move row by row'
+                )
+            if weights is not None:
+                raise ValueError("covariates and sample_weight cannot be combined")
+            nuisance = _covariate_basis(covariates, len(codes))
+            rows = _dense(rows, "covariates")
+            rows = rows - nuisance @ (nuisance.T @ rows)
+        if scale == "within":
+            rows = _standardised_within(_dense(rows, 'scale="within"'), codes, weights)
+        samples = Samples(rows, scale, weights=weights)
+        return cls(samples, codes, len(classes), weights, nuisance, scheme, seed)
+
+    def labels(self, indices: NDArray[np.intp]) -> Labels:
+        """Labellings with the given numbers."""
+        nuisance = None
+        if self.nuisance is not None:
+            nuisance = np.array([self.nuisance[self.scheme.order(int(index))] for index in indices])
+        return Labels(self.scheme.codes(indices), self.n_groups, weights=self.weights, nuisance=nuisance)
+
+    def values(
+        self, grid: Grid, whitened: Samples | None, indices: NDArray[np.intp], keep: bool
+    ) -> tuple[NDArray, NDArray | None]:
+        """Divergences of some labellings over the grid, and their directions if wanted."""
+        path = solve_grid(self.samples, self.labels(indices), Wasserstein2(), grid, self.seed, whitened)
+        return path.values, path.directions if keep else None
+
+    def paper_values(
+        self, grid: Grid, whitened: Samples | None, indices: NDArray[np.intp], keep: bool
+    ) -> tuple[NDArray, NDArray | None]:
+        """As `values`, with a last column: the divergence at the level that cross-validation chooses."""
+        values, directions = self.values(grid, whitened, indices, keep)
+        held_out = held_out_by_level(
+            self.samples, self.labels(indices), Wasserstein2(), np.array(grid.euclidean), self.seed
+        )
+        chosen = held_out.argmax(axis=1)
+        return np.column_stack([values, values[np.arange(len(values)), chosen]]), directions
+
+
+def _grid(problem: Problem, statistic: str, n_features: int | None, metric: str) -> Grid:
+    available = problem.samples.n_features
+    if n_features is not None and statistic != "divergence":
+        raise ValueError(
+            'n_features is for statistic="divergence"; the others choose the sparsity themselves'
+        )
+    if statistic == "divergence":
+        level = available if n_features is None else checks.check_level(n_features, available)
+        return single_cell_grid(level, "euclidean" if metric == "mixed" else metric)
+    if statistic == "paper":
+        return default_grid(available, "euclidean")
+    within = problem.samples.scale == "within"
+    return default_grid(available, "euclidean" if within else metric)
+
+
+def _all_labellings(
+    problem: Problem,
+    grid: Grid,
+    compute: Callable,
+    early_stop: int | None,
+    n_jobs: int | None,
+    progress: bool,
+    keep: bool,
+) -> tuple[NDArray[np.float64], NDArray | None]:
+    """Values of all labellings, in chunks that are the same whatever the number of jobs."""
+    n_labellings = problem.scheme.n_labellings
+    size = int(np.clip(_CHUNK_ELEMENTS // (_STARTS * problem.samples.n_features), 4, _CHUNK))
+    chunks = np.split(np.arange(n_labellings), np.arange(size, n_labellings, size))
+    bar = tqdm(total=n_labellings, desc="permutations", disable=None if progress else True, leave=False)
+    values: list[NDArray] = []
+    directions: list[NDArray] = []
+    with (
+        single_threaded_blas(),
+        bar,
+        Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator") as pool,
+    ):
+        whitened = whitened_samples(problem.samples, grid)
+        for part, kept in pool(delayed(compute)(grid, whitened, chunk, keep) for chunk in chunks):
+            values.append(part)
+            if kept is not None:
+                directions.append(kept)
+            bar.update(len(part))
+            if early_stop is not None and _reached(values, early_stop):
+                break
+    return np.concatenate(values), np.concatenate(directions) if directions else None
+
+
+def _reached(values: list[NDArray], wanted: int) -> bool:
+    """Whether enough relabellings have reached the observed statistic."""
+    scores = np.concatenate(values)[:, 0]
+    return int((scores[1:] >= scores[0] - _tolerance(scores)).sum()) >= wanted
+
+
+def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Z-scores of every level over all labellings, the observed one included.
+
+    One symmetric function of the whole pool: this is what keeps the best over levels a valid statistic.
+    """
+    spread = values.std(axis=0)
+    flat = spread <= 1e-7 * np.abs(values).max(axis=0)
+    return (values - values.mean(axis=0)) / np.where(flat, np.inf, spread)
+
+
+def _tolerance(scores: NDArray[np.float64]) -> float:
+    return _TIE * float(scores.std()) + 1e-7 * float(np.abs(scores).max())
+
+
+def _summarise(
+    scheme: Scheme,
+    grid: Grid,
+    values: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    directions: NDArray | None,
+    tail: str | None,
+) -> PermutationResult:
+    best = scores.argmax(axis=1)
+    statistics = scores.max(axis=1)
+    z = standardised(values)
+    alone = np.array([_pvalue(column) for column in z.T])
+    kept = None
+    if directions is not None:
+        place = z.argmax(axis=1)
+        kept = directions[np.arange(len(directions)), place]
+    level = int(best[0]) if scores.shape[1] == len(grid.cells) else int(z[0].argmax())
+    return PermutationResult(
+        statistic=float(statistics[0]),
+        pvalue=_pvalue(statistics),
+        null=statistics[1:],
+        levels=grid.cells,
+        level_pvalues=alone,
+        values=values,
+        best_level=grid.cells[level],
+        smallest_attainable_pvalue=max(scheme.smallest_pvalue, 1 / len(statistics)),
+        n_permutations=len(statistics) - 1,
+        exact=scheme.exhaustive and len(statistics) == scheme.n_labellings,
+        extrapolated_pvalue=pareto_pvalue(statistics[0], statistics[1:]) if tail == "pareto" else None,
+        directions=kept,
+    )
+
+
+def _pvalue(statistics: NDArray[np.float64]) -> float:
+    reached = statistics[1:] >= statistics[0] - _tolerance(statistics)
+    return (1 + int(reached.sum())) / len(statistics)
+
+
+def _check_blocks(blocks: ArrayLike | None, n_rows: int) -> tuple[NDArray[np.intp] | None, NDArray | None]:
+    if blocks is None:
+        return None, None
+    blocks = np.asarray(blocks)
+    if blocks.shape != (n_rows,):
+        raise ValueError(f"blocks must have one entry per row, shape ({n_rows},), got shape {blocks.shape}")
+    checks.refuse_missing(blocks, "blocks")
+    names, codes = np.unique(blocks, return_inverse=True)
+    return codes, names
+
+
+def _warn_if_coarse(scheme: Scheme, n_permutations: int) -> None:
+    if scheme.exhaustive and scheme.smallest_pvalue > 0.05:
+        warnings.warn(
+            f"this design has only {scheme.n_labellings} distinct relabellings: no p-value can be below "
+            f"{scheme.smallest_pvalue:.3g}, so nothing can be significant at 5 %",
+            UserWarning,
+            stacklevel=4,
+        )
+    elif not scheme.exhaustive and n_permutations < 19:
+        warnings.warn(
+            f"n_permutations={n_permutations} cannot give a p-value below 1/{n_permutations + 1}: "
+            "use at least 19 for a decision at 5 %, better 999",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _covariate_basis(covariates: ArrayLike, n_rows: int) -> NDArray[np.float64]:
+    """Orthonormal columns that span the covariates and a constant, shape (n_rows, rank)."""
+    try:
+        table = np.asarray(covariates, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "covariates must be numbers; encode categories as indicator columns first"
+        ) from error
+    table = table.reshape(n_rows, -1) if table.size and len(table) == n_rows else table
+    if table.ndim != 2 or len(table) != n_rows:
+        raise ValueError(f"covariates must have one row per row of X ({n_rows}), got shape {table.shape}")
+    if not np.isfinite(table).all():
+        raise ValueError("covariates contain NaN or infinity; drop or impute them first")
+    centred = table - table.mean(axis=0)
+    basis, values, _ = np.linalg.svd(centred, full_matrices=False)
+    basis = basis[:, values > 1e-10 * max(values.max(initial=0.0), 1e-300)]
+    constant = np.full((n_rows, 1), 1 / np.sqrt(n_rows))
+    basis = np.column_stack([constant, basis])
+    if basis.shape[1] > n_rows // 2:
+        raise ValueError(f"{basis.shape[1]} covariates for {n_rows} rows leave too little to compare")
+    return basis
+
+
+def _dense(rows: Any, what: str) -> NDArray:
+    if not sp.issparse(rows):
+        return rows
+    if rows.shape[0] * rows.shape[1] > 2 * 10**8:
+        raise ValueError(
+            f"{what} needs dense rows, and {rows.shape[0]} x {rows.shape[1]} are too many to make dense"
+        )
+    return rows.toarray()
+
+
+def _standardised_within(
+    rows: NDArray, codes: NDArray[np.uint8], weights: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Rows with mean zero and unit variance in each observed group; constants become zero."""
+    result = np.zeros(rows.shape)
+    for group in np.unique(codes):
+        members = codes == group
+        part = Samples(
+            rows[members], "pooled", weights=None if weights is None else weights[members], dtype=np.float64
+        )
+        result[members] = part.feature_columns(np.arange(rows.shape[1])).T
+    return result

@@ -1,0 +1,172 @@
+"""Which labellings are as likely as the observed one, if the groups do not differ.
+
+Free: any assignment of rows to groups. Within blocks: rows change sides inside their block only (pairs,
+strata). Whole blocks: all rows of a block change sides together (donors). Where the distinct labellings
+are few, all of them are used and the p-value is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Scheme:
+    """Relabellings of rows under one null hypothesis; number 0 is the observed labelling.
+
+    Parameters
+    ----------
+    codes : array of shape (n_rows,), dtype uint8
+        Observed groups.
+    n_permutations : int
+        Random relabellings wanted; fewer are made where no more are distinct.
+    seed : int
+        Relabelling number i depends on the seed and on i only.
+    blocks : int array of shape (n_rows,), optional
+        Block of each row.
+    permute : {"within", "whole"}
+        What may change sides; ignored without blocks.
+    block_names : array of shape (n_blocks,), optional
+        For messages.
+
+    Attributes
+    ----------
+    exhaustive : bool
+        Whether all distinct relabellings are used.
+    n_labellings : int
+        Relabellings used, the observed one included.
+    smallest_pvalue : float
+        What no p-value of this design can fall below.
+
+    Examples
+    --------
+    >>> scheme = Scheme(np.array([0, 0, 1, 1], dtype=np.uint8), 99, seed=0)
+    >>> scheme.exhaustive, scheme.n_labellings
+    (True, 6)
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[np.uint8],
+        n_permutations: int,
+        seed: int,
+        blocks: NDArray[np.intp] | None = None,
+        permute: str = "within",
+        block_names: NDArray | None = None,
+    ) -> None:
+        self._seed = seed
+        self._codes = codes
+        self._whole = blocks is not None and permute == "whole"
+        blocks = np.zeros(len(codes), dtype=np.intp) if blocks is None else blocks
+        self._blocks = blocks
+        names = np.arange(blocks.max() + 1) if block_names is None else block_names
+        if self._whole:
+            self._units = _block_codes(codes, blocks, names)
+            self._strata = [np.arange(len(self._units))]
+        else:
+            self._units = codes
+            order = np.argsort(blocks, kind="stable")
+            self._strata = np.split(order, np.cumsum(np.bincount(blocks))[:-1])
+        total = math.prod(_arrangements(self._units[stratum]) for stratum in self._strata)
+        if total == 1:
+            raise ValueError(_impossible(self._whole, blocks))
+        self.exhaustive = total <= n_permutations + 1
+        self.n_labellings = total if self.exhaustive else n_permutations + 1
+        self.smallest_pvalue = max(1 / self.n_labellings, self._symmetry() / total)
+        self._listed = self._enumerate() if self.exhaustive else None
+
+    def _symmetry(self) -> int:
+        """Labellings that give the observed partition under other names, and so the same statistic."""
+        if len(self._strata) > 1:
+            tables = [np.bincount(self._units[s], minlength=int(self._codes.max()) + 1) for s in self._strata]
+            same = all((table == table[0]).all() for table in tables)
+            return math.factorial(len(tables[0])) if same else 1
+        sizes = np.bincount(self._units)
+        return math.prod(math.factorial(int(count)) for count in np.unique(sizes, return_counts=True)[1])
+
+    def _enumerate(self) -> NDArray[np.uint8]:
+        """All labellings of the units, the observed one first."""
+        choices = [list(_multiset_permutations(self._units[stratum])) for stratum in self._strata]
+        rows = np.tile(self._units, (self.n_labellings, 1))
+        for index, parts in enumerate(product(*choices)):
+            for stratum, part in zip(self._strata, parts, strict=True):
+                rows[index, stratum] = part
+        observed = int(np.flatnonzero((rows == self._units).all(axis=1))[0])
+        rows[[0, observed]] = rows[[observed, 0]]
+        return rows
+
+    def order(self, index: int) -> NDArray[np.intp]:
+        """Rows whose labels each row receives in a relabelling; not for whole blocks."""
+        order = np.arange(len(self._codes))
+        if index:
+            rng = np.random.default_rng([self._seed, index])
+            for stratum in self._strata:
+                order[stratum] = rng.permutation(stratum)
+        return order
+
+    def codes(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
+        """Groups under some relabellings, shape (len(indices), n_rows)."""
+        if self._listed is not None:
+            units = self._listed[indices]
+        else:
+            units = np.array([self._units[self._unit_order(int(index))] for index in indices])
+        return units[:, self._blocks] if self._whole else units
+
+    def _unit_order(self, index: int) -> NDArray[np.intp]:
+        if not self._whole:
+            return self.order(index)
+        n_units = len(self._units)
+        return (
+            np.random.default_rng([self._seed, index]).permutation(n_units) if index else np.arange(n_units)
+        )
+
+
+def _block_codes(codes: NDArray[np.uint8], blocks: NDArray[np.intp], names: NDArray) -> NDArray[np.uint8]:
+    """Group of each block, which must be one."""
+    first = np.full(blocks.max() + 1, 255, dtype=np.uint8)
+    first[blocks] = codes
+    mixed = np.unique(blocks[first[blocks] != codes])
+    if len(mixed):
+        raise ValueError(
+            f"block {str(names[mixed[0]])!r} has rows of several groups and cannot change sides as a whole; "
+            'use permute="within" for blocks that were measured in every group'
+        )
+    return first
+
+
+def _impossible(whole: bool, blocks: NDArray[np.intp]) -> str:
+    if whole:
+        return "these blocks allow no relabelling: at least two blocks of different groups are needed"
+    if blocks.max() > 0:
+        return (
+            "no relabelling is possible within the blocks: every block lies in one group; "
+            'use permute="whole" for blocks such as donors that belong to one group each'
+        )
+    return "no relabelling is possible: at least two groups with a row each are needed"
+
+
+def _arrangements(units: NDArray[np.uint8]) -> int:
+    """Distinct orders of a multiset."""
+    counts = np.bincount(units)
+    return math.factorial(len(units)) // math.prod(math.factorial(int(count)) for count in counts)
+
+
+def _multiset_permutations(units: NDArray[np.uint8]) -> Iterator[list[int]]:
+    """Distinct orders of a multiset, in lexicographic order."""
+    current = sorted(int(unit) for unit in units)
+    while True:
+        yield list(current)
+        pivot = len(current) - 2
+        while pivot >= 0 and current[pivot] >= current[pivot + 1]:
+            pivot -= 1
+        if pivot < 0:
+            return
+        successor = len(current) - 1
+        while current[successor] <= current[pivot]:
+            successor -= 1
+        current[pivot], current[successor] = current[successor], current[pivot]
+        current[pivot + 1 :] = reversed(current[pivot + 1 :])

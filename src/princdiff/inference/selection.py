@@ -1,0 +1,363 @@
+"""Which features differ: a smallest set, or all that take part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from tqdm import tqdm
+
+from princdiff import checks
+from princdiff.divergences import Wasserstein2
+from princdiff.inference.credit import (
+    credit_scores,
+    family_wise_pvalues,
+    fit_folds,
+    shuffled_scores,
+)
+from princdiff.inference.permutation import permutation_test
+from princdiff.inference.suppressors import MOST_TARGETS, shuffled_gains, suppression_gains
+from princdiff.labels import Labels
+from princdiff.samples import Samples, Scale
+from princdiff.solvers.solve import solve
+from princdiff.solvers.starts import marginal_divergences
+
+_MOST_PASSES = 8
+_MOST_ROUNDS = 20
+_LARGEST = 3 * 10**8
+
+
+@dataclass(frozen=True)
+class SelectionResult:
+    """Features that differ.
+
+    Attributes
+    ----------
+    selected : bool array of shape (n_features,)
+        Which features.
+    table : DataFrame with one row per feature
+        ``feature``, ``selected``, ``share`` (of the divergence along the best direction of the selected
+        features), ``score``, ``pvalue`` (adjusted), ``round`` (when it was found, 0 = not) and ``reason``.
+    complement_pvalue : float
+        Permutation p-value of the features not selected. Descriptive: the same rows were used to choose.
+    control : str
+        What is controlled, in words.
+    """
+
+    selected: NDArray[np.bool_]
+    table: pd.DataFrame
+    complement_pvalue: float
+    control: str
+
+
+def select_features(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    goal: str = "all",
+    scale: Scale = "pooled",
+    alpha: float = 0.05,
+    n_shuffles: int = 199,
+    n_rounds: int = 3,
+    n_permutations: int = 199,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> SelectionResult:
+    """Find the features in which the groups differ.
+
+    Parameters
+    ----------
+    X : array, DataFrame or scipy.sparse matrix of shape (n_rows, n_features)
+        Rows of all groups.
+    y : array of shape (n_rows,)
+        Group of each row.
+    goal : {"all", "minimal"}, default="all"
+        "all": every feature that takes part, near-duplicates and suppressors included, with the
+        family-wise error controlled. "minimal": a small set without which the groups can no longer be
+        told apart.
+    scale : {"pooled", None}, default="pooled"
+        Scaling of the features for "minimal"; "all" compares features on their pooled scale.
+    alpha : float, default=0.05
+        Level.
+    n_shuffles : int, default=199
+        Joint shuffles behind every p-value of "all".
+    n_rounds : int, default=3
+        Directions looked for in succession.
+    n_permutations : int, default=199
+        Relabellings of the test of the complement.
+    random_state : int, RandomState or None
+        Seed.
+    n_jobs : int, optional
+        Threads.
+    progress : bool, default=False
+        Show a progress bar.
+
+    Returns
+    -------
+    SelectionResult
+
+    Notes
+    -----
+    Error control of "all": under the hypothesis that the unselected features are jointly independent of the
+    labels and of the selected ones, the chance of any false selection is at most ``alpha`` (half of it for
+    credit, half for suppressors). Features that depend on each other stay so in the null distribution.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 10))
+    >>> X[150:, 4] += 1
+    >>> result = select_features(X, np.repeat([0, 1], 150), random_state=0)
+    >>> np.flatnonzero(result.selected)
+    array([4])
+    """
+    checks.check_choice("goal", goal, ("all", "minimal"))
+    checks.check_choice("scale", scale, (None, "pooled"))
+    for name, value in (
+        ("n_shuffles", n_shuffles),
+        ("n_rounds", n_rounds),
+        ("n_permutations", n_permutations),
+    ):
+        checks.check_positive(name, value, whole=True)
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha must be between 0 and 1, got {alpha!r}")
+    if goal == "all" and 1 / (n_shuffles + 1) > alpha / 2:
+        raise ValueError(
+            f"n_shuffles={n_shuffles} cannot give an adjusted p-value below {alpha / 2:g}; "
+            f"use at least {int(np.ceil(2 / alpha))}"
+        )
+    checker = BaseEstimator()
+    rows = checks.check_rows(checker, X, reset=True)
+    names = getattr(checker, "feature_names_in_", None)
+    names = np.array([f"x{j}" for j in range(rows.shape[1])]) if names is None else np.asarray(names)
+    classes, codes = checks.check_groups(y, rows.shape[0])
+    labels = Labels(codes, len(classes))
+    rng = checks.generator(random_state)
+    bar = tqdm(desc="selection", disable=None if progress else True, leave=False)
+    with bar:
+        if goal == "all":
+            finder = _CompleteSelection(rows, labels, alpha, n_shuffles, n_rounds, rng, n_jobs, bar)
+            table = finder.run(names)
+            control = f"family-wise error at most {alpha:g} over all {rows.shape[1]} features"
+        else:
+            table = _minimal(rows, labels, codes, names, scale, alpha, n_permutations, rng, n_jobs, bar)
+            control = f"features are taken out until the rest does not differ at level {alpha:g}"
+        selected = table["selected"].to_numpy()
+        table["share"] = _shares(rows, labels, selected, rng, n_jobs)
+        complement = _test(rows, codes, ~selected, "pooled", n_permutations, rng, n_jobs)
+    columns = ["feature", "selected", "share", "score", "pvalue", "round", "reason"]
+    return SelectionResult(selected, table[columns], complement, control)
+
+
+class _CompleteSelection:
+    """Rounds of credit, then suppressors, until nothing new is found."""
+
+    def __init__(
+        self,
+        rows: Any,
+        labels: Labels,
+        alpha: float,
+        n_shuffles: int,
+        n_rounds: int,
+        rng: np.random.Generator,
+        n_jobs: int | None,
+        bar: tqdm,
+    ) -> None:
+        self._values, self._varying = _standardised(rows)
+        self._labels, self._divergence = labels, Wasserstein2()
+        self._alpha, self._n_shuffles, self._n_rounds = alpha / 2, n_shuffles, n_rounds
+        self._rng, self._n_jobs, self._bar = rng, n_jobs, bar
+        n_features = self._values.shape[1]
+        self._scores, self._pvalues = np.zeros(n_features), np.ones(n_features)
+        self._round = np.zeros(n_features, dtype=int)
+        self._reason = np.full(n_features, "", dtype=object)
+
+    def run(self, names: NDArray) -> pd.DataFrame:
+        folds = fit_folds(
+            self._values, self._labels, self._divergence, self._rng, 5, self._n_rounds, self._n_jobs
+        )
+        observed = credit_scores(self._values, folds, self._divergence)
+        number = 1
+        for _ in range(_MOST_PASSES):
+            if not self._credit_pass(folds, observed, number):
+                break
+            number += 1
+        while self._round.any() and self._suppressor_pass(names, number) and number < _MOST_ROUNDS:
+            number += 1
+        return pd.DataFrame(
+            {
+                "feature": names,
+                "selected": self._round > 0,
+                "score": self._scores,
+                "pvalue": self._pvalues,
+                "round": self._round,
+                "reason": self._reason,
+            }
+        )
+
+    def _seeds(self) -> NDArray[np.int64]:
+        self._bar.update()
+        return self._rng.integers(2**31, size=self._n_shuffles)
+
+    def _open(self) -> NDArray[np.intp]:
+        return np.flatnonzero((self._round == 0) & self._varying)
+
+    def _credit_pass(self, folds: list, observed: NDArray, number: int) -> bool:
+        """One step down: what was found no longer takes part in the shuffles."""
+        features = self._open()
+        if len(features) == 0:
+            return False
+        shuffled = shuffled_scores(
+            self._values, features, folds, self._divergence, self._seeds(), self._n_jobs
+        )
+        scores, pvalues = family_wise_pvalues(observed[:, features], shuffled)
+        found = pvalues <= self._alpha
+        self._scores[features] = scores
+        # Half of the error is kept for suppressors, hence the factor two.
+        self._pvalues[features] = np.minimum(1.0, 2 * pvalues)
+        self._round[features[found]] = number
+        self._reason[features[found]] = "differs along the directions found"
+        return bool(found.any())
+
+    def _suppressor_pass(self, names: NDArray, number: int) -> bool:
+        features = self._open()
+        chosen = np.flatnonzero(self._round > 0)
+        targets = self._differing(chosen)
+        if len(features) == 0 or len(targets) == 0:
+            return False
+        values = np.ascontiguousarray(self._values.T)
+        candidates = values[features]
+        gains = suppression_gains(values[targets], candidates, self._labels, self._divergence)
+        null = shuffled_gains(
+            values[targets], candidates, self._labels, self._divergence, self._seeds(), self._n_jobs
+        )
+        pvalues = (1 + (null[:, None] >= gains.max(axis=0)[None]).sum(axis=0)) / (1 + len(null))
+        self._pvalues[features] = np.minimum(self._pvalues[features], np.minimum(1.0, 2 * pvalues))
+        found = np.flatnonzero(pvalues <= self._alpha)
+        for position in found:
+            target = names[targets[gains[:, position].argmax()]]
+            self._round[features[position]] = number
+            self._reason[features[position]] = f"hides a difference of {target}"
+        return len(found) > 0
+
+    def _differing(self, chosen: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Selected features that differ by themselves, the most different first."""
+        samples = Samples(self._values[:, chosen])
+        codes = self._labels.codes[0]
+        permuted = np.array([codes, *(self._rng.permutation(codes) for _ in range(self._n_shuffles))])
+        values = marginal_divergences(
+            samples, Labels(permuted, self._labels.n_groups), self._divergence, self._n_jobs
+        )
+        reached = (values[1:].max(axis=1)[:, None] >= values[0][None]).sum(axis=0)
+        significant = (1 + reached) / (1 + self._n_shuffles) <= self._alpha
+        order = np.argsort(-values[0], kind="stable")
+        return chosen[order[significant[order]]][:MOST_TARGETS]
+
+
+def _standardised(rows: Any) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Features with mean zero and unit variance over all rows, shape (n_rows, n_features)."""
+    if rows.shape[0] * rows.shape[1] > _LARGEST:
+        raise ValueError(
+            f"{rows.shape[0]} x {rows.shape[1]} values are too many for goal='all', which shuffles them as a "
+            "dense array; choose the features to look at first, or a sample of the rows"
+        )
+    samples = Samples(rows.tocsc() if sp.issparse(rows) else rows, "pooled")
+    values = samples.feature_columns(np.arange(rows.shape[1])).T
+    return np.ascontiguousarray(values), samples.varying
+
+
+def _shares(
+    rows: Any, labels: Labels, selected: NDArray[np.bool_], rng: np.random.Generator, n_jobs: int | None
+) -> NDArray[np.float64]:
+    """Shares of the selected features in the divergence along their best direction."""
+    shares = np.zeros(rows.shape[1])
+    features = np.flatnonzero(selected)
+    if len(features):
+        samples = Samples(rows[:, features], "pooled")
+        best = solve(
+            samples, labels, Wasserstein2(), level=len(features), effort="fast", rng=rng, n_jobs=n_jobs
+        )
+        parts = best.direction * best.gradient
+        shares[features] = parts / parts.sum() if parts.sum() > 0 else 0.0
+    return shares
+
+
+def _test(
+    rows: Any,
+    codes: NDArray[np.uint8],
+    features: NDArray[np.bool_],
+    scale: Scale,
+    n_permutations: int,
+    rng: np.random.Generator,
+    n_jobs: int | None,
+) -> float:
+    """P-value of the difference in some of the features; 1 where none is left."""
+    if not features.any():
+        return 1.0
+    seed = int(rng.integers(2**31))
+    return permutation_test(
+        rows[:, np.flatnonzero(features)],
+        codes,
+        n_permutations=n_permutations,
+        scale=scale,
+        random_state=seed,
+        n_jobs=n_jobs,
+    ).pvalue
+
+
+def _minimal(
+    rows: Any,
+    labels: Labels,
+    codes: NDArray[np.uint8],
+    names: NDArray,
+    scale: Scale,
+    alpha: float,
+    n_permutations: int,
+    rng: np.random.Generator,
+    n_jobs: int | None,
+    bar: tqdm,
+) -> pd.DataFrame:
+    """Take out the features of the level that stands out most, test the rest, go on."""
+    n_features = rows.shape[1]
+    score, pvalue = np.zeros(n_features), np.ones(n_features)
+    found_in = np.zeros(n_features, dtype=int)
+    for number in range(1, _MOST_ROUNDS + 1):
+        bar.update()
+        rest = np.flatnonzero(found_in == 0)
+        if len(rest) == 0:
+            break
+        test = permutation_test(
+            rows[:, rest],
+            codes,
+            n_permutations=n_permutations,
+            scale=scale,
+            random_state=int(rng.integers(2**31)),
+            n_jobs=n_jobs,
+            metric="euclidean",
+        )
+        pvalue[rest] = test.pvalue
+        if test.pvalue > alpha:
+            break
+        level = test.best_level[1]
+        samples = Samples(rows[:, rest], scale)
+        best = solve(samples, labels, Wasserstein2(), level=level, rng=rng, n_jobs=n_jobs)
+        chosen = rest[best.direction != 0]
+        score[chosen] = np.abs(best.direction[best.direction != 0])
+        found_in[chosen] = number
+    reason = np.where(found_in > 0, "needed to tell the groups apart", "")
+    return pd.DataFrame(
+        {
+            "feature": names,
+            "selected": found_in > 0,
+            "score": score,
+            "pvalue": pvalue,
+            "round": found_in,
+            "reason": reason,
+        }
+    )
