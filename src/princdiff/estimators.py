@@ -12,18 +12,21 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from princdiff import checks
-from princdiff.divergences import Wasserstein2
+from princdiff.divergences import Divergence, Wasserstein2
+from princdiff.inference.grid import LARGEST_WHITENED, relative_divergence, shrinkage
 from princdiff.inference.tuning import SparsityPath, choose_level, choose_penalty
 from princdiff.labels import Labels
 from princdiff.samples import Samples, Scale
 from princdiff.solvers.search import EFFORTS
-from princdiff.solvers.solve import Solution, solve
+from princdiff.solvers.solve import Solution, evaluate, solve
+from princdiff.sparsity import normalised, oriented
 
 
 class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """What PDA and SPARDA share: checking, scaling, fitting, projecting."""
 
     scale: Scale
+    metric: str
     max_iter: int
     tol: float
     effort: str
@@ -64,6 +67,11 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     def _check_parameters(self) -> None:
         checks.check_choice("scale", self.scale, (None, "pooled", "within"))
+        checks.check_choice("metric", self.metric, ("euclidean", "whitened"))
+        if self.metric == "whitened" and self.scale == "within":
+            raise ValueError(
+                'metric="whitened" measures directions over all rows; use scale="pooled" or None'
+            )
         checks.check_choice("effort", self.effort, tuple(EFFORTS))
         checks.check_positive("max_iter", self.max_iter, whole=True)
         checks.check_positive("tol", self.tol, whole=False)
@@ -81,10 +89,46 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         penalty: float = 0.0,
         extra_starts: NDArray | None = None,
     ) -> Solution:
+        if self.metric == "whitened":
+            return self._search_whitened(samples, labels, rng, level)
+        return self._solved(samples, labels, Wasserstein2(), rng, level, penalty, extra_starts)
+
+    def _search_whitened(
+        self, samples: Samples, labels: Labels, rng: np.random.Generator, level: int
+    ) -> Solution:
+        """All features in whitened coordinates, few by the divergence relative to the variance."""
+        if level < samples.n_features:
+            relative = relative_divergence(samples, Wasserstein2(), level)
+            found = self._solved(samples, labels, relative, rng, level)
+        else:
+            if level > LARGEST_WHITENED:
+                raise ValueError(
+                    f'metric="whitened" for all of {level} features would need a {level} x {level} matrix; '
+                    f"use SPARDA with fewer features (at most {LARGEST_WHITENED} can be whitened together)"
+                )
+            whitened = samples.whitened(shrinkage(level, samples.n_rows))
+            found = self._solved(whitened, labels, Wasserstein2(), rng, level)
+            assert whitened.mixing is not None
+            mapped = normalised(found.direction[None] @ whitened.mixing)[0]
+            found = found._replace(direction=oriented(mapped), value=found.value / samples.unit**2)
+        # A relative divergence does not grow with the direction: shares are those of the plain one.
+        gradient = evaluate(samples.astype(np.float64), labels, Wasserstein2(), found.direction)[1]
+        return found._replace(gradient=gradient)
+
+    def _solved(
+        self,
+        samples: Samples,
+        labels: Labels,
+        divergence: Divergence,
+        rng: np.random.Generator,
+        level: int,
+        penalty: float = 0.0,
+        extra_starts: NDArray | None = None,
+    ) -> Solution:
         return solve(
             samples,
             labels,
-            Wasserstein2(),
+            divergence,
             level=level,
             penalty=penalty,
             effort=self.effort,
@@ -206,6 +250,10 @@ class PDA(_PrincipalDifferences):
         None: features as measured. "pooled": divided by their standard deviation over all rows.
         "within": mean zero and unit variance inside each group, so that only relationships between
         features can differ.
+    metric : {"euclidean", "whitened"}, default="euclidean"
+        "euclidean": the divergence along unit directions, as in the paper. "whitened": relative to the
+        (shrunk) variance of all rows along the direction, an extension that sees differences in directions
+        of small variance.
     max_iter : int, default=500
         Iterations of the final ascent at most.
     tol : float, default=1e-9
@@ -254,6 +302,7 @@ class PDA(_PrincipalDifferences):
         self,
         *,
         scale: Scale = None,
+        metric: str = "euclidean",
         max_iter: int = 500,
         tol: float = 1e-9,
         effort: str = "default",
@@ -261,6 +310,7 @@ class PDA(_PrincipalDifferences):
         n_jobs: int | None = None,
     ) -> None:
         self.scale = scale
+        self.metric = metric
         self.max_iter = max_iter
         self.tol = tol
         self.effort = effort
@@ -284,6 +334,8 @@ class SPARDA(_PrincipalDifferences):
     scale : {None, "pooled", "within"}, default=None
         None: features as measured. "pooled": divided by their standard deviation over all rows.
         "within": mean zero and unit variance inside each group.
+    metric : {"euclidean", "whitened"}, default="euclidean"
+        As in `PDA`; "whitened" goes with ``n_features``, not with ``penalty``.
     max_iter : int, default=500
         Iterations of the final ascent at most.
     tol : float, default=1e-9
@@ -327,6 +379,7 @@ class SPARDA(_PrincipalDifferences):
         penalty: float | str | None = None,
         one_standard_error: bool = False,
         scale: Scale = None,
+        metric: str = "euclidean",
         max_iter: int = 500,
         tol: float = 1e-9,
         effort: str = "default",
@@ -337,6 +390,7 @@ class SPARDA(_PrincipalDifferences):
         self.penalty = penalty
         self.one_standard_error = one_standard_error
         self.scale = scale
+        self.metric = metric
         self.max_iter = max_iter
         self.tol = tol
         self.effort = effort
@@ -349,6 +403,8 @@ class SPARDA(_PrincipalDifferences):
             raise ValueError(
                 f"give n_features or penalty, not both (got {self.n_features!r} and {self.penalty!r})"
             )
+        if self.penalty is not None and self.metric == "whitened":
+            raise ValueError('metric="whitened" goes with n_features, not with penalty')
 
     def _solve(self, samples: Samples, labels: Labels, rng: np.random.Generator) -> Solution:
         # A path of an earlier fit would be taken for this one's.

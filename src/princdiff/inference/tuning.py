@@ -15,7 +15,7 @@ from princdiff.divergences import Divergence
 from princdiff.labels import HELD_OUT, Labels
 from princdiff.samples import Samples
 from princdiff.solvers.ascent import ascend
-from princdiff.solvers.path import default_levels, solve_path
+from princdiff.solvers.path import Path, default_levels, solve_path
 from princdiff.solvers.search import EFFORTS
 from princdiff.sparsity import Sparsity
 
@@ -83,8 +83,24 @@ def choose_level(
     levels = default_levels(int(samples.varying.sum()) or 1)
     path = solve_path(samples, train, divergence, levels, rng, n_jobs=n_jobs)
     held_out = _evaluate(samples, test, divergence, path.directions)
-    fitted = path.values * samples.unit**divergence.degree
-    return _summarise("n_features", levels, fitted, held_out, path.directions, one_standard_error)
+    between = _levels_around(levels, int(held_out.mean(axis=0).argmax()))
+    if len(between):
+        finer = solve_path(samples, train, divergence, between, rng, n_jobs=n_jobs)
+        held_out = np.concatenate([held_out, _evaluate(samples, test, divergence, finer.directions)], axis=1)
+        path = Path(*(np.concatenate(pair, axis=1) for pair in zip(path, finer, strict=True)))
+        levels = np.concatenate([levels, between])
+    order = np.argsort(levels)
+    fitted = path.values[:, order] * samples.unit**divergence.degree
+    return _summarise(
+        "n_features", levels[order], fitted, held_out[:, order], path.directions[:, order], one_standard_error
+    )
+
+
+def _levels_around(levels: NDArray[np.intp], best: int, count: int = 8) -> NDArray[np.intp]:
+    """Levels not tried yet between the neighbours of the best one."""
+    low, high = levels[max(best - 1, 0)], levels[min(best + 1, len(levels) - 1)]
+    candidates = np.unique(np.linspace(low, high, count + 2).round().astype(np.intp))
+    return np.setdiff1d(candidates, levels)
 
 
 def held_out_by_level(

@@ -106,7 +106,7 @@ def solve(
         search.effort.climb_elements,
         Tolerance(max_iter, tol, 10),
     )
-    value, gradient = _evaluate(samples.astype(np.float64), labels, divergence, direction)
+    value, gradient = evaluate(samples.astype(np.float64), labels, divergence, direction)
     scale = samples.unit**divergence.degree
     return Solution(value * scale, direction, gradient * scale, search.n_iter + n_iter)
 
@@ -147,7 +147,7 @@ def _settle(
     return oriented(direction), n_iter
 
 
-def _evaluate(
+def evaluate(
     exact: Samples, labels: Labels, divergence: Divergence, direction: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
     """Divergence along a direction and its gradient, in units of the samples."""

@@ -1,0 +1,200 @@
+"""A test for large data: the direction from one part of the rows, the test on the other.
+
+One fit a split instead of one a permutation. On the rows that were not used in the fit the direction is
+fixed, so a univariate permutation test is exact. Several splits are combined by twice the median of their
+p-values, which is valid however they depend on each other (Rueger's rule); with one split the p-value
+itself is used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+from princdiff import checks
+from princdiff.divergences import Wasserstein2
+from princdiff.inference.tuning import choose_level
+from princdiff.labels import Labels
+from princdiff.parallel import in_threads
+from princdiff.samples import Samples, Scale
+from princdiff.solvers.solve import solve
+
+_CHUNK_ELEMENTS = 1 << 20
+_TIE = 1e-9
+
+
+@dataclass(frozen=True)
+class SplitResult:
+    """Outcome of a split test.
+
+    Attributes
+    ----------
+    pvalue : float
+        Twice the median over splits, at most 1.
+    pvalues : array of shape (n_splits,)
+        One for each split; each is valid by itself.
+    statistics : array of shape (n_splits,)
+        Divergence on the rows kept aside.
+    directions : array of shape (n_splits, n_features)
+        Directions of the scaled features.
+    rule : str
+        How the splits were combined, in words.
+    """
+
+    pvalue: float
+    pvalues: NDArray[np.float64]
+    statistics: NDArray[np.float64]
+    directions: NDArray[np.float64]
+    rule: str
+
+
+def split_test(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    n_splits: int = 5,
+    fraction: float = 0.5,
+    n_features: int | str = "auto",
+    scale: Scale = "pooled",
+    n_permutations: int = 999,
+    effort: str = "default",
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> SplitResult:
+    """Test whether the groups differ, with one fit per split.
+
+    Parameters
+    ----------
+    X : array, DataFrame or scipy.sparse matrix of shape (n_rows, n_features)
+        Rows of all groups.
+    y : array of shape (n_rows,)
+        Group of each row.
+    n_splits : int, default=5
+        Random splits.
+    fraction : float, default=0.5
+        Part of each group that the direction is fitted on.
+    n_features : int or "auto", default="auto"
+        Sparsity of the direction; "auto" chooses it inside the fitted part.
+    scale : {"pooled", None}, default="pooled"
+        Scaling of the features.
+    n_permutations : int, default=999
+        Relabellings of the rows kept aside.
+    effort : {"fast", "default", "thorough"}
+        Of the search.
+    random_state : int, RandomState or None
+        Seed.
+    n_jobs : int, optional
+        Threads.
+
+    Returns
+    -------
+    SplitResult
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 5))
+    >>> X[200:, 2] += 1
+    >>> split_test(X, np.repeat([0, 1], 200), random_state=0).pvalue
+    0.002
+    """
+    checks.check_choice("scale", scale, (None, "pooled"))
+    for name, count in {"n_splits": n_splits, "n_permutations": n_permutations}.items():
+        checks.check_positive(name, count, whole=True)
+    if not 0 < fraction < 1:
+        raise ValueError(f"fraction must be between 0 and 1, got {fraction!r}")
+    rows = checks.check_rows(BaseEstimator(), X, reset=True)
+    classes, codes = checks.check_groups(y, rows.shape[0])
+    sizes = np.bincount(codes)
+    smallest = np.minimum(np.floor(sizes * fraction), np.floor(sizes * (1 - fraction))).min()
+    if smallest < 2:
+        raise ValueError(
+            f"a group of {sizes.min()} rows is too small to split at fraction={fraction:g}: at least two "
+            "rows of each group are needed on both sides; use permutation_test instead"
+        )
+    rng = checks.generator(random_state)
+    outcomes = [
+        _one_split(
+            rows, codes, len(classes), fraction, n_features, scale, n_permutations, effort, rng, n_jobs
+        )
+        for _ in range(n_splits)
+    ]
+    pvalues = np.array([outcome[0] for outcome in outcomes])
+    combined = pvalues[0] if n_splits == 1 else min(1.0, 2 * float(np.median(pvalues)))
+    rule = "one split" if n_splits == 1 else f"twice the median of the p-values of {n_splits} splits"
+    return SplitResult(
+        float(combined),
+        pvalues,
+        np.array([outcome[1] for outcome in outcomes]),
+        np.array([outcome[2] for outcome in outcomes]),
+        rule,
+    )
+
+
+def _one_split(
+    rows: Any,
+    codes: NDArray[np.uint8],
+    n_groups: int,
+    fraction: float,
+    n_features: int | str,
+    scale: Scale,
+    n_permutations: int,
+    effort: str,
+    rng: np.random.Generator,
+    n_jobs: int | None,
+) -> tuple[float, float, NDArray[np.float64]]:
+    """P-value, statistic and direction of one split."""
+    fitted = np.zeros(len(codes), dtype=bool)
+    for group in range(n_groups):
+        members = rng.permutation(np.flatnonzero(codes == group))
+        fitted[members[: round(fraction * len(members))]] = True
+    samples = Samples(rows[fitted], scale)
+    labels = Labels(codes[fitted], n_groups)
+    if n_features == "auto":
+        level = int(choose_level(samples, labels, Wasserstein2(), rng, n_jobs=n_jobs).chosen)
+    else:
+        level = checks.check_level(n_features, samples.n_features)
+    best = solve(samples, labels, Wasserstein2(), level=level, effort=effort, rng=rng, n_jobs=n_jobs)
+    weights = best.direction * samples.factor
+    projection = np.asarray(rows[~fitted] @ weights, dtype=np.float64).ravel()
+    pvalue, statistic = univariate_test(projection, codes[~fitted], n_groups, n_permutations, rng, n_jobs)
+    return pvalue, statistic, best.direction
+
+
+def univariate_test(
+    projection: NDArray[np.float64],
+    codes: NDArray[np.uint8],
+    n_groups: int,
+    n_permutations: int,
+    rng: np.random.Generator,
+    n_jobs: int | None = None,
+) -> tuple[float, float]:
+    """Permutation p-value and squared Wasserstein distance of numbers along a fixed direction.
+
+    Examples
+    --------
+    >>> numbers = np.arange(20.0)
+    >>> codes = np.repeat([0, 1], 10).astype(np.uint8)
+    >>> univariate_test(numbers, codes, 2, 99, np.random.default_rng(0))
+    (0.01, 100.0)
+    """
+    values = np.sort(projection - projection.mean())
+    codes = codes[np.argsort(projection, kind="stable")]
+    size = max(1, _CHUNK_ELEMENTS // len(values))
+    seeds = rng.integers(2**31, size=-(-n_permutations // size))
+    divergence = Wasserstein2()
+
+    def run(index: int) -> NDArray[np.float64]:
+        own = np.random.default_rng(seeds[index])
+        count = min(size, n_permutations - index * size)
+        permuted = own.permuted(np.tile(codes, (count, 1)), axis=1)
+        return divergence.value(np.tile(values, (count, 1)), Labels(permuted, n_groups))
+
+    observed = float(divergence.value(values[None], Labels(codes, n_groups))[0])
+    null = np.concatenate(in_threads(run, range(len(seeds)), n_jobs))
+    reached = int((null >= observed * (1 - _TIE)).sum())
+    return (1 + reached) / (1 + n_permutations), observed
