@@ -12,14 +12,15 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from princdiff import checks
-from princdiff.divergences import Divergence, Wasserstein2
-from princdiff.inference.grid import LARGEST_WHITENED, relative_divergence, shrinkage
+from princdiff.divergences import Wasserstein2
 from princdiff.inference.tuning import SparsityPath, choose_level, choose_penalty
 from princdiff.labels import Labels
 from princdiff.samples import Samples, Scale
+from princdiff.solvers.certify import certify
+from princdiff.solvers.recipe import relax_and_tighten, relaxed_starts
 from princdiff.solvers.search import EFFORTS
-from princdiff.solvers.solve import Solution, evaluate, solve
-from princdiff.sparsity import normalised, oriented
+from princdiff.solvers.solve import Solution, solve
+from princdiff.solvers.whitening import solve_whitened
 
 
 class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -30,6 +31,7 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     max_iter: int
     tol: float
     effort: str
+    certify: bool | str
     random_state: Any
     n_jobs: int | None
 
@@ -73,6 +75,7 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
                 'metric="whitened" measures directions over all rows; use scale="pooled" or None'
             )
         checks.check_choice("effort", self.effort, tuple(EFFORTS))
+        checks.check_choice("certify", self.certify, (True, False, "auto"))
         checks.check_positive("max_iter", self.max_iter, whole=True)
         checks.check_positive("tol", self.tol, whole=False)
 
@@ -87,56 +90,21 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         *,
         level: int,
         penalty: float = 0.0,
-        extra_starts: NDArray | None = None,
     ) -> Solution:
+        options: dict[str, Any] = {
+            "effort": self.effort,
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+            "rng": rng,
+            "n_jobs": self.n_jobs,
+        }
         if self.metric == "whitened":
-            return self._search_whitened(samples, labels, rng, level)
-        return self._solved(samples, labels, Wasserstein2(), rng, level, penalty, extra_starts)
-
-    def _search_whitened(
-        self, samples: Samples, labels: Labels, rng: np.random.Generator, level: int
-    ) -> Solution:
-        """All features in whitened coordinates, few by the divergence relative to the variance."""
-        if level < samples.n_features:
-            relative = relative_divergence(samples, Wasserstein2(), level)
-            found = self._solved(samples, labels, relative, rng, level)
-        else:
-            if level > LARGEST_WHITENED:
-                raise ValueError(
-                    f'metric="whitened" for all of {level} features would need a {level} x {level} matrix; '
-                    f"use SPARDA with fewer features (at most {LARGEST_WHITENED} can be whitened together)"
-                )
-            whitened = samples.whitened(shrinkage(level, samples.n_rows))
-            found = self._solved(whitened, labels, Wasserstein2(), rng, level)
-            assert whitened.mixing is not None
-            mapped = normalised(found.direction[None] @ whitened.mixing)[0]
-            found = found._replace(direction=oriented(mapped), value=found.value / samples.unit**2)
-        # A relative divergence does not grow with the direction: shares are those of the plain one.
-        gradient = evaluate(samples.astype(np.float64), labels, Wasserstein2(), found.direction)[1]
-        return found._replace(gradient=gradient)
-
-    def _solved(
-        self,
-        samples: Samples,
-        labels: Labels,
-        divergence: Divergence,
-        rng: np.random.Generator,
-        level: int,
-        penalty: float = 0.0,
-        extra_starts: NDArray | None = None,
-    ) -> Solution:
+            return solve_whitened(samples, labels, level=level, **options)
+        starts = None
+        if self.effort == "thorough" and len(self.classes_) == 2 and _relaxable(samples):
+            starts = relaxed_starts(samples, labels, rng, count=8)
         return solve(
-            samples,
-            labels,
-            divergence,
-            level=level,
-            penalty=penalty,
-            effort=self.effort,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            rng=rng,
-            extra_starts=extra_starts,
-            n_jobs=self.n_jobs,
+            samples, labels, Wasserstein2(), level=level, penalty=penalty, extra_starts=starts, **options
         )
 
     def _store(self, solution: Solution, samples: Samples, labels: Labels) -> None:
@@ -145,10 +113,19 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self.support_ = solution.direction != 0
         self.shares_ = _shares(solution)[None, :]
         self.n_iter_ = max(1, solution.n_iter)
+        level = self._level(solution, samples)
+        plain = self.metric == "euclidean"
+        certificate = certify(samples, labels, level, solution.direction, self.certify if plain else False)
+        self.certificates_ = [certificate]
+        self.upper_bounds_ = np.array([np.nan if certificate is None else certificate.upper_bound])
         if self.scale == "within":
             self.group_means_, self.group_deviations_ = _group_moments(samples, labels)
         else:
             self.scale_ = np.ones(samples.n_features) if self.scale is None else samples.deviation
+
+    def _level(self, solution: Solution, samples: Samples) -> int:
+        """Features that a direction may have in the problem that was solved."""
+        return samples.n_features
 
     def transform(self, X: ArrayLike, y: ArrayLike | None = None) -> NDArray:
         """Project rows on the direction found.
@@ -260,6 +237,9 @@ class PDA(_PrincipalDifferences):
         Relative gain below which the final ascent counts a step as none.
     effort : {"fast", "default", "thorough"}, default="default"
         How hard to search for the global optimum.
+    certify : {"auto", True, False}, default="auto"
+        Compute an upper bound on what any direction could reach (two groups, ``metric="euclidean"``).
+        "auto": where that costs no more than the fit.
     random_state : int, RandomState or None, default=None
         Seed of the random starts.
     n_jobs : int or None, default=None
@@ -271,6 +251,11 @@ class PDA(_PrincipalDifferences):
         Unit direction in the scaled space; the first non-zero weight is positive.
     divergences_ : array of shape (1,)
         Squared Wasserstein distance along it.
+    upper_bounds_ : array of shape (1,)
+        No unit direction with as many features has a larger divergence; NaN where not computed. The fit is
+        at most a share 1 - divergence / upper bound below the global optimum.
+    certificates_ : list of Certificate or None
+        Where the bounds come from, in words, and whether they are proven.
     shares_ : array of shape (1, n_features)
         Share of each feature in the divergence; a row sums to 1.
     support_ : bool array of shape (n_features,)
@@ -306,6 +291,7 @@ class PDA(_PrincipalDifferences):
         max_iter: int = 500,
         tol: float = 1e-9,
         effort: str = "default",
+        certify: bool | str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -314,6 +300,7 @@ class PDA(_PrincipalDifferences):
         self.max_iter = max_iter
         self.tol = tol
         self.effort = effort
+        self.certify = certify
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -331,6 +318,9 @@ class SPARDA(_PrincipalDifferences):
         over unit directions.
     one_standard_error : bool, default=False
         For "auto": the sparsest choice within one standard error of the best.
+    recipe : {"portfolio", "paper"}, default="portfolio"
+        "paper": the paper's pipeline as printed (RELAX at ``penalty``, then tightening from its leading
+        eigenvector at that sparsity) instead of our search; two groups.
     scale : {None, "pooled", "within"}, default=None
         None: features as measured. "pooled": divided by their standard deviation over all rows.
         "within": mean zero and unit variance inside each group.
@@ -342,6 +332,9 @@ class SPARDA(_PrincipalDifferences):
         Relative gain below which the final ascent counts a step as none.
     effort : {"fast", "default", "thorough"}, default="default"
         How hard to search for the global optimum.
+    certify : {"auto", True, False}, default="auto"
+        Compute an upper bound on what any direction could reach (two groups, ``metric="euclidean"``).
+        "auto": where that costs no more than the fit.
     random_state : int, RandomState or None, default=None
         Seed of the random starts and of the folds.
     n_jobs : int or None, default=None
@@ -349,7 +342,7 @@ class SPARDA(_PrincipalDifferences):
 
     Attributes
     ----------
-    components_, divergences_, shares_, support_, classes_, n_iter_
+    components_, divergences_, upper_bounds_, certificates_, shares_, support_, classes_, n_iter_
         As in `PDA`.
     path_ : SparsityPath
         For "auto": the held-out divergence along the path, and what was chosen.
@@ -378,22 +371,26 @@ class SPARDA(_PrincipalDifferences):
         *,
         penalty: float | str | None = None,
         one_standard_error: bool = False,
+        recipe: str = "portfolio",
         scale: Scale = None,
         metric: str = "euclidean",
         max_iter: int = 500,
         tol: float = 1e-9,
         effort: str = "default",
+        certify: bool | str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_features = n_features
         self.penalty = penalty
         self.one_standard_error = one_standard_error
+        self.recipe = recipe
         self.scale = scale
         self.metric = metric
         self.max_iter = max_iter
         self.tol = tol
         self.effort = effort
+        self.certify = certify
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -403,6 +400,9 @@ class SPARDA(_PrincipalDifferences):
             raise ValueError(
                 f"give n_features or penalty, not both (got {self.n_features!r} and {self.penalty!r})"
             )
+        checks.check_choice("recipe", self.recipe, ("portfolio", "paper"))
+        if self.recipe == "paper" and self.penalty is None:
+            raise ValueError('recipe="paper" starts from a penalty: give penalty=')
         if self.penalty is not None and self.metric == "whitened":
             raise ValueError('metric="whitened" goes with n_features, not with penalty')
 
@@ -420,9 +420,14 @@ class SPARDA(_PrincipalDifferences):
                 one_standard_error=self.one_standard_error,
                 n_jobs=self.n_jobs,
             )
-            return self._search(samples, labels, rng, level=int(self.path_.chosen))
-        level = checks.check_level(self.n_features, samples.n_features)
-        return self._search(samples, labels, rng, level=level)
+            self._chosen = int(self.path_.chosen)
+        else:
+            self._chosen = checks.check_level(self.n_features, samples.n_features)
+        return self._search(samples, labels, rng, level=self._chosen)
+
+    def _level(self, solution: Solution, samples: Samples) -> int:
+        # A penalised solution is compared with directions of as many features.
+        return max(1, int(np.count_nonzero(solution.direction))) if self.penalty is not None else self._chosen
 
     def _solve_penalised(self, samples: Samples, labels: Labels, rng: np.random.Generator) -> Solution:
         if self.penalty == "auto":
@@ -437,7 +442,14 @@ class SPARDA(_PrincipalDifferences):
             penalty = self.path_.chosen
         else:
             penalty = checks.check_penalty(self.penalty)
+        if self.recipe == "paper":
+            return relax_and_tighten(samples, labels, penalty, rng, max_iter=self.max_iter, tol=self.tol)
         return self._search(samples, labels, rng, level=samples.n_features, penalty=penalty)
+
+
+def _relaxable(samples: Samples) -> bool:
+    """Whether the relaxation is small enough to help a thorough search."""
+    return samples.n_rows <= 2000 and samples.n_features <= 500
 
 
 def _refuse_overflow(samples: Samples) -> None:

@@ -82,9 +82,7 @@ class Labels:
     def labelling(self, index: int) -> Labels:
         """One labelling alone, with one column."""
         nuisance = None if self.nuisance is None else self.nuisance[index : index + 1]
-        return Labels(
-            self.codes[index : index + 1], self.n_groups, weights=self.weights, nuisance=nuisance
-        )
+        return Labels(self.codes[index : index + 1], self.n_groups, weights=self.weights, nuisance=nuisance)
 
     def _with_columns(self, columns: NDArray[np.intp]) -> Labels:
         other = Labels(

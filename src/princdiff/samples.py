@@ -183,6 +183,15 @@ class Samples:
         other.mixing = (vectors * roots) @ vectors.T
         return other.astype(self.dtype)
 
+    def scaled_rows(self, labels: Labels) -> NDArray[np.float64] | sp.csr_matrix:
+        """Rows in the scaled space, in data units, shape (n_rows, n_features); sparse rows stay sparse."""
+        if self.scale == "within":
+            values = self.astype(np.float64).for_labels(labels).feature_columns(np.arange(self.n_features))
+            return values.T
+        if sp.issparse(self.rows):
+            return sp.csr_matrix(self.rows.astype(np.float64) @ sp.diags(self.factor))
+        return self.rows * self.factor
+
     def covariance(self) -> NDArray[np.float64]:
         """Covariance of the scaled features over all rows, shape (n_features, n_features)."""
         weights = np.ones(self.n_rows) if self.weights is None else self.weights

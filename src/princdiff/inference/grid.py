@@ -12,15 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from princdiff.divergences import Divergence
-from princdiff.divergences.relative import Relative
 from princdiff.labels import Labels
 from princdiff.samples import Samples
 from princdiff.solvers.path import Path, solve_path
+from princdiff.solvers.whitening import LARGEST_WHITENED, relative_divergence, shrinkage
 from princdiff.sparsity import normalised
 
 METRICS = ("mixed", "euclidean", "whitened")
-# A features x features matrix is made up to here; beyond, the dense whitened level is left out.
-LARGEST_WHITENED = 1000
 
 
 @dataclass(frozen=True)
@@ -63,11 +61,6 @@ def default_grid(n_features: int, metric: str) -> Grid:
 def single_cell_grid(level: int, metric: str) -> Grid:
     """One level in one metric."""
     return Grid((level,), ()) if metric == "euclidean" else Grid((), (level,))
-
-
-def shrinkage(level: int, n_rows: int) -> float:
-    """Share of the identity in a covariance block: small blocks need little, large ones a tenth."""
-    return min(0.1, 0.02 + level / n_rows)
 
 
 def solve_grid(
@@ -158,11 +151,3 @@ def _solve_whitened(
         np.concatenate([part.values for part in parts], axis=1),
         np.concatenate([part.directions for part in parts], axis=1),
     )
-
-
-def relative_divergence(samples: Samples, divergence: Divergence, level: int) -> Relative:
-    """The divergence relative to the variance along the direction, shrunk as a level needs."""
-    varying = samples.varying
-    spread = samples.deviation * samples.factor / samples.unit
-    typical = float(np.mean(spread[varying] ** 2)) if varying.any() else 1.0
-    return Relative(divergence, shrinkage(level, samples.n_rows), typical)  # type: ignore[arg-type]

@@ -238,7 +238,16 @@ class Problem:
         rng = checks.generator(random_state)
         seed = int(rng.integers(2**31))
         block_codes, block_names = _check_blocks(blocks, len(codes))
-        scheme = Scheme(codes, n_permutations, seed, block_codes, permute, block_names)
+        weighted = weights is not None
+        if weights is not None and not weights.all():
+            # A row without weight is a row that is not there; a relabelling must not make a group of them.
+            present = weights > 0
+            rows, codes, weights = rows[present], codes[present], weights[present]
+            weights = None if (weights == weights[0]).all() else weights
+            if block_codes is not None:
+                block_names, block_codes = np.unique(np.asarray(blocks)[present], return_inverse=True)
+        moving = covariates is not None
+        scheme = Scheme(codes, n_permutations, seed, block_codes, permute, block_names, moving)
         _warn_if_coarse(scheme, n_permutations)
         nuisance = None
         if covariates is not None:
@@ -246,7 +255,7 @@ class Problem:
                 raise ValueError(
                     'covariates cannot be combined with permute="whole": residuals move row by row'
                 )
-            if weights is not None:
+            if weighted:
                 raise ValueError("covariates and sample_weight cannot be combined")
             nuisance = _covariate_basis(covariates, len(codes))
             rows = _dense(rows, "covariates")
@@ -254,6 +263,12 @@ class Problem:
         if scale == "within":
             rows = _standardised_within(_dense(rows, 'scale="within"'), codes, weights)
         samples = Samples(rows, scale, weights=weights)
+        with np.errstate(over="ignore", under="ignore"):
+            if not 0 < np.square(samples.unit) < np.inf:
+                raise ValueError(
+                    f"the largest standard deviation of a feature is {samples.unit:.3g}: its square cannot "
+                    'be represented; rescale the data or use scale="pooled"'
+                )
         return cls(samples, codes, len(classes), weights, nuisance, scheme, seed)
 
     def labels(self, indices: NDArray[np.intp]) -> Labels:
@@ -268,7 +283,9 @@ class Problem:
     ) -> tuple[NDArray, NDArray | None]:
         """Divergences of some labellings over the grid, and their directions if wanted."""
         path = solve_grid(self.samples, self.labels(indices), Wasserstein2(), grid, self.seed, whitened)
-        return path.values, path.directions if keep else None
+        # Relative divergences have no unit; the others are told in that of the scaled features.
+        units = np.repeat([self.samples.unit**2, 1.0], [len(grid.euclidean), len(grid.whitened)])
+        return path.values * units, path.directions if keep else None
 
     def paper_values(
         self, grid: Grid, whitened: Samples | None, indices: NDArray[np.intp], keep: bool
@@ -423,7 +440,7 @@ def _covariate_basis(covariates: ArrayLike, n_rows: int) -> NDArray[np.float64]:
         raise ValueError(
             "covariates must be numbers; encode categories as indicator columns first"
         ) from error
-    table = table.reshape(n_rows, -1) if table.size and len(table) == n_rows else table
+    table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2 or len(table) != n_rows:
         raise ValueError(f"covariates must have one row per row of X ({n_rows}), got shape {table.shape}")
     if not np.isfinite(table).all():

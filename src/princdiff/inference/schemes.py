@@ -32,6 +32,9 @@ class Scheme:
         What may change sides; ignored without blocks.
     block_names : array of shape (n_blocks,), optional
         For messages.
+    rows_differ : bool
+        Whether rows of one group differ in what moves with the labels (covariates): then orders count, not
+        labellings, and they are always drawn.
 
     Attributes
     ----------
@@ -57,6 +60,7 @@ class Scheme:
         blocks: NDArray[np.intp] | None = None,
         permute: str = "within",
         block_names: NDArray | None = None,
+        rows_differ: bool = False,
     ) -> None:
         self._seed = seed
         self._codes = codes
@@ -74,22 +78,22 @@ class Scheme:
         total = math.prod(_arrangements(self._units[stratum]) for stratum in self._strata)
         if total == 1:
             raise ValueError(_impossible(self._whole, blocks))
-        self.exhaustive = total <= n_permutations + 1
+        self.exhaustive = total <= n_permutations + 1 and not rows_differ
         self.n_labellings = total if self.exhaustive else n_permutations + 1
-        self.smallest_pvalue = max(1 / self.n_labellings, self._symmetry() / total)
+        # Random relabellings may by chance miss the mirror images of the observed one.
+        self.smallest_pvalue = (self._symmetry() if self.exhaustive else 1) / self.n_labellings
         self._listed = self._enumerate() if self.exhaustive else None
 
     def _symmetry(self) -> int:
         """Labellings that give the observed partition under other names, and so the same statistic."""
-        if len(self._strata) > 1:
-            tables = [np.bincount(self._units[s], minlength=int(self._codes.max()) + 1) for s in self._strata]
-            same = all((table == table[0]).all() for table in tables)
-            return math.factorial(len(tables[0])) if same else 1
-        sizes = np.bincount(self._units)
-        return math.prod(math.factorial(int(count)) for count in np.unique(sizes, return_counts=True)[1])
+        n_groups = int(self._codes.max()) + 1
+        sizes = np.array([np.bincount(self._units[stratum], minlength=n_groups) for stratum in self._strata])
+        # Groups of the same size in every stratum can swap their names.
+        alike = np.unique(sizes, axis=1, return_counts=True)[1]
+        return math.prod(math.factorial(int(count)) for count in alike)
 
     def _enumerate(self) -> NDArray[np.uint8]:
-        """All labellings of the units, the observed one first."""
+        """All labellings of the units, the observed one first, the others in random order."""
         choices = [list(_multiset_permutations(self._units[stratum])) for stratum in self._strata]
         rows = np.tile(self._units, (self.n_labellings, 1))
         for index, parts in enumerate(product(*choices)):
@@ -97,7 +101,8 @@ class Scheme:
                 rows[index, stratum] = part
         observed = int(np.flatnonzero((rows == self._units).all(axis=1))[0])
         rows[[0, observed]] = rows[[observed, 0]]
-        return rows
+        # A test that stops early must not have seen the neighbours of one labelling only.
+        return np.concatenate([rows[:1], np.random.default_rng(self._seed).permutation(rows[1:])])
 
     def order(self, index: int) -> NDArray[np.intp]:
         """Rows whose labels each row receives in a relabelling; not for whole blocks."""

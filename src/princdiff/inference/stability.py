@@ -138,7 +138,7 @@ def expected_false_selections(threshold: float, selected: int, available: int, n
     share = selected / available
     pairs = 1 / (2 * n_pairs)
     lower = min(0.5 + share**2, 0.5 + pairs + 0.75 * share**2)
-    if share > 1 / np.sqrt(3) or threshold <= lower:
+    if share > 1 / np.sqrt(3) or threshold <= lower or threshold < 0.5 + 2 * pairs:
         # The theorem does not speak here; the bound without shape assumptions does.
         return float(min(available, share * selected / (2 * threshold - 1)))
     if threshold <= 0.75:

@@ -1,0 +1,1 @@
+"""From a batch of problems to the best direction of each, and how good it can be."""

@@ -44,8 +44,8 @@ class Effort:
         Numbers that one scan may sort.
     swap_rounds : int
         Rounds of exchanging one feature for another.
-    climb_elements : int
-        Numbers that the final climb to the top of the ridge may touch.
+    climb_elements, climb_iter : int
+        Numbers that the final climb to the top of the ridge may touch, and its iterations.
     """
 
     n_random: int
@@ -60,12 +60,13 @@ class Effort:
     scan_elements: int = 0
     swap_rounds: int = 0
     climb_elements: int = 0
+    climb_iter: int = 0
 
 
 EFFORTS = {
     "fast": Effort(1, 2, 2, 2, Tolerance(16, 1e-3, 3), 1, 0),
-    "default": Effort(8, 6, 10, 10, Tolerance(60, 1e-4, 5), 4, 60, 3, 12, 12_000_000, 2, 10**9),
-    "thorough": Effort(32, 16, 30, 30, Tolerance(150, 1e-5, 6), 8, 150, 6, 30, 300_000_000, 4, 10**11),
+    "default": Effort(8, 6, 10, 10, Tolerance(60, 1e-4, 5), 4, 60, 3, 12, 12_000_000, 2, 10**9, 200),
+    "thorough": Effort(32, 16, 30, 30, Tolerance(150, 1e-5, 6), 8, 150, 6, 30, 300_000_000, 4, 10**11, 1000),
 }
 
 

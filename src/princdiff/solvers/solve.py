@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from princdiff.divergences import Divergence, PlannedDivergence, Workspace
 from princdiff.labels import Labels
+from princdiff.parallel import single_threaded_blas
 from princdiff.samples import Samples
 from princdiff.solvers.ascent import Tolerance, ascend
 from princdiff.solvers.polish import climb_ridge
-from princdiff.solvers.search import EFFORTS, Search
+from princdiff.solvers.search import EFFORTS, Effort, Search
 from princdiff.sparsity import Sparsity, oriented
 
 # Plans that a climb holds at a time, roughly: what one of its iterations costs.
@@ -21,6 +22,7 @@ _PLANS_HELD = 30
 _SHORTEST_CLIMB = 10
 # A stronger penalty leaves one feature as well, and might not fit single precision.
 _STRONGEST_PENALTY = 1e15
+_MOST_CLIMBS = 2
 # Finalists this close to the best may overtake it on the climb.
 _CONTENDER = 2e-3
 
@@ -94,21 +96,22 @@ def solve(
         nothing = np.zeros(samples.n_features)
         return Solution(0.0, nothing, nothing, 0)
     in_units = min(penalty / samples.unit**divergence.degree, _STRONGEST_PENALTY)
-    search = Search(samples, labels, divergence, level, in_units, EFFORTS[effort], rng, n_jobs)
-    search.run(extra_starts)
-    finds = search.pool.best(search.effort.finalists).astype(np.float64)
-    direction, n_iter = _settle(
-        samples,
-        labels,
-        divergence,
-        finds,
-        in_units,
-        search.effort.climb_elements,
-        Tolerance(max_iter, tol, 10),
-    )
-    value, gradient = evaluate(samples.astype(np.float64), labels, divergence, direction)
-    scale = samples.unit**divergence.degree
-    return Solution(value * scale, direction, gradient * scale, search.n_iter + n_iter)
+    with single_threaded_blas():
+        search = Search(samples, labels, divergence, level, in_units, EFFORTS[effort], rng, n_jobs)
+        search.run(extra_starts)
+        finds = search.pool.best(search.effort.finalists).astype(np.float64)
+        direction, n_iter = _settle(
+            samples,
+            labels,
+            divergence,
+            finds,
+            in_units,
+            search.effort,
+            Tolerance(max_iter, tol, 10),
+        )
+        value, gradient = evaluate(samples.astype(np.float64), labels, divergence, direction)
+        scale = samples.unit**divergence.degree
+        return Solution(value * scale, direction, gradient * scale, search.n_iter + n_iter)
 
 
 def _settle(
@@ -117,7 +120,7 @@ def _settle(
     divergence: Divergence,
     finds: NDArray[np.float64],
     penalty: float,
-    climb_elements: int,
+    effort: Effort,
     tolerance: Tolerance,
 ) -> tuple[NDArray[np.float64], int]:
     """The best of the finalists after an ascent and a climb in double precision, on their supports."""
@@ -134,11 +137,12 @@ def _settle(
     )
     found = ascend(exact, labels.repeat(len(finds)), divergence, sparsity, finds, tolerance)
     objective, directions, n_iter = found.objective, found.directions, int(found.n_iter.sum())
-    affordable = climb_elements // (samples.n_rows * finds.shape[1] * _PLANS_HELD)
-    max_iter = min(tolerance.max_iter, affordable)
+    affordable = effort.climb_elements // (samples.n_rows * finds.shape[1] * _PLANS_HELD)
+    max_iter = min(tolerance.max_iter, effort.climb_iter, affordable)
     if isinstance(divergence, PlannedDivergence) and max_iter >= _SHORTEST_CLIMB:
         operator = exact.for_labels(labels)
-        for index in np.flatnonzero(objective >= objective.max() * (1 - _CONTENDER)):
+        contenders = np.flatnonzero(objective >= objective.max() * (1 - _CONTENDER))
+        for index in contenders[np.argsort(-objective[contenders], kind="stable")][:_MOST_CLIMBS]:
             climbed = climb_ridge(operator, labels, divergence, directions[index], penalty, max_iter)
             objective[index], directions[index] = climbed[:2]
             n_iter += climbed[2]

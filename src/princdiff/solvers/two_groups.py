@@ -1,0 +1,234 @@
+"""Two weighted groups of rows, prepared for the semidefinite relaxation.
+
+The relaxation and its certificates work on differences between rows of one group and rows of the other.
+Three things make that numerically safe and cheap, and they are done once, here:
+
+* Rows are translated to their group's mean. No plan can move the means, so the squared mean
+  difference ``shift shift'`` is added to every W_M afterwards, and what the transport sees is small.
+* Everything is divided by one global unit; values are multiplied by ``unit ** 2`` at the very end.
+* With more columns than rows, the rows are rewritten in an orthonormal basis of their span. A
+  direction outside the span sees nothing, so without a penalty nothing is lost, and no array
+  is ever columns x columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+Array = npt.NDArray[Any]
+
+__all__ = ["MAX_DIMENSION", "TwoGroups", "generator"]
+
+#: largest side of a dense matrix that is decomposed (eigenvalues of W or of the Gram matrix)
+MAX_DIMENSION = 4000
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """A numpy Generator from None, an int, a Generator or a legacy RandomState."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    return np.random.default_rng(random_state)
+
+
+@dataclass(frozen=True)
+class TwoGroups:
+    """Centred, scaled rows of two groups with weights that sum to one in each.
+
+    Attributes
+    ----------
+    x, y : ndarray of shape (n, p), (m, p)
+        Rows, each group about its own mean, divided by ``unit``. ``p`` is the number of columns,
+        or the rank of the pooled rows where that is smaller and a reduction was allowed.
+    a, b : ndarray of shape (n,), (m,)
+        Weights of the rows, positive.
+    shift : ndarray of shape (p,)
+        Mean of x minus mean of y, divided by ``unit``.
+    unit : float
+        The global scale; squared distances are multiplied by ``unit ** 2`` to come back.
+    n_features : int
+        Number of columns of the data.
+    columns : ndarray of int or None
+        The columns kept, where only some were; None for all.
+    basis : ndarray of shape (n_features, p) or None
+        Orthonormal columns that map the coordinates used here to the data's; None for the identity.
+    """
+
+    x: Array
+    y: Array
+    a: Array
+    b: Array
+    shift: Array
+    unit: float
+    n_features: int
+    columns: Array | None = None
+    basis: Array | None = None
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates in use."""
+        return int(self.x.shape[1])
+
+    @property
+    def uniform(self) -> bool:
+        """Whether every row of a group has the same weight."""
+        return bool(np.ptp(self.a) <= 1e-14 and np.ptp(self.b) <= 1e-14)
+
+    @cached_property
+    def second_moment(self) -> Array:
+        """Sum of the groups' covariances (p, p): W_M is this, minus the coupling, plus the shift."""
+        return (self.x.T * self.a) @ self.x + (self.y.T * self.b) @ self.y
+
+    def embed(self, vectors: Array) -> Array:
+        """Vectors in the coordinates used here, shape (p, r), as directions of the data (d, r)."""
+        if self.basis is not None:
+            return np.asarray(self.basis @ vectors)
+        if self.columns is not None:
+            out = np.zeros((self.n_features, vectors.shape[1]))
+            out[self.columns] = vectors
+            return out
+        return vectors
+
+    def coupling_matrix(self, plan: Array) -> Array:
+        """W_M (p, p) of a feasible dense plan (n, m): sum of M_ij z_ij z_ij'."""
+        cross = self.x.T @ (plan @ self.y)
+        return self._assemble(cross)
+
+    def coupling_matrix_of_cells(self, rows: Array, cols: Array, mass: Array) -> Array:
+        """W_M (p, p) of a feasible plan given by its non-zero cells."""
+        cross = (self.x[rows].T * mass) @ self.y[cols]
+        return self._assemble(cross)
+
+    def _assemble(self, cross: Array) -> Array:
+        matrix = self.second_moment - cross - cross.T + np.outer(self.shift, self.shift)
+        return (matrix + matrix.T) / 2
+
+    def subset(self, rows_x: Array, rows_y: Array) -> TwoGroups:
+        """The same problem on some of the rows; the shift stays that of all rows."""
+        a, b = self.a[rows_x], self.b[rows_y]
+        a, b = a / a.sum(), b / b.sum()
+        x, y = self.x[rows_x], self.y[rows_y]
+        return TwoGroups(
+            x - a @ x, y - b @ y, a, b, self.shift, self.unit, self.n_features,
+            self.columns, self.basis,
+        )  # fmt: skip
+
+    def restrict(self, coordinates: Array) -> TwoGroups:
+        """The same problem on some of the coordinates."""
+        if self.basis is not None:
+            raise ValueError("coordinates of a reduced problem are not features")
+        columns = coordinates if self.columns is None else self.columns[coordinates]
+        return TwoGroups(
+            np.ascontiguousarray(self.x[:, coordinates]),
+            np.ascontiguousarray(self.y[:, coordinates]),
+            self.a, self.b, self.shift[coordinates], self.unit, self.n_features, columns, None,
+        )  # fmt: skip
+
+    @classmethod
+    def from_rows(
+        cls, X: Any, y: Any, sample_weight: Any = None, *, reduce: bool = True, columns: Any = None
+    ) -> TwoGroups:
+        """Check pooled rows and labels, and prepare them.
+
+        Parameters
+        ----------
+        X : array or scipy sparse matrix of shape (N, d)
+        y : array of shape (N,), two distinct labels
+        sample_weight : array of shape (N,), optional
+            Non-negative weights; rows of weight zero are left out.
+        reduce : bool
+            Rewrite the rows in a basis of their span when d exceeds the number of rows.
+        columns : array of int, optional
+            Use only these columns.
+        """
+        rows, labels, weight = _checked(X, y, sample_weight)
+        groups = np.unique(labels)
+        if len(groups) != 2:
+            raise ValueError(f"the relaxation compares two groups; y holds {len(groups)}")
+        n_features = rows.shape[1]
+        if columns is not None:
+            columns = np.asarray(columns)
+            rows = rows[:, columns]
+        keep = weight > 0
+        first = (labels == groups[0]) & keep
+        second = (labels == groups[1]) & keep
+        if not first.any() or not second.any():
+            raise ValueError("a group has no row of positive weight")
+        order = np.concatenate([np.flatnonzero(first), np.flatnonzero(second)])
+        n = int(first.sum())
+        pooled, basis = _coordinates(rows[order], reduce and columns is None)
+        a, b = weight[order[:n]], weight[order[n:]]
+        a, b = a / a.sum(), b / b.sum()
+        x, yy = pooled[:n], pooled[n:]
+        mean_x, mean_y = a @ x, b @ yy
+        x, yy, shift = x - mean_x, yy - mean_y, mean_x - mean_y
+        spread = float(np.sum(a @ (x * x)) + np.sum(b @ (yy * yy)) + shift @ shift)
+        unit = float(np.sqrt(spread)) if spread > 0 else 1.0
+        return cls(x / unit, yy / unit, a, b, shift / unit, unit, n_features, columns, basis)
+
+
+def _checked(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array]:
+    if sparse.issparse(X):
+        rows: Any = sparse.csr_array(X, dtype=np.float64)
+        finite = bool(np.isfinite(rows.data).all())
+    else:
+        rows = np.asarray(X)
+        if rows.dtype.kind not in "biuf":
+            raise ValueError(f"X must hold real numbers, not {rows.dtype}")
+        rows = rows.astype(np.float64)
+        finite = bool(np.isfinite(rows).all())
+    if rows.ndim != 2:
+        raise ValueError(f"X must have two dimensions (rows, features), got {rows.ndim}")
+    if rows.shape[1] == 0:
+        raise ValueError("X has no columns")
+    if not finite:
+        raise ValueError("X holds NaN or infinite values")
+    labels = np.asarray(y)
+    if labels.shape != (rows.shape[0],):
+        raise ValueError(f"y must hold one label per row of X: {labels.shape} for {rows.shape[0]}")
+    if sample_weight is None:
+        weight = np.ones(rows.shape[0])
+    else:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+        if weight.shape != labels.shape:
+            raise ValueError("sample_weight must hold one weight per row of X")
+        if not np.isfinite(weight).all() or (weight < 0).any():
+            raise ValueError("sample_weight must be finite and non-negative")
+    return rows, labels, weight
+
+
+def _coordinates(rows: Any, reduce: bool) -> tuple[Array, Array | None]:
+    """Dense coordinates of the rows about their mean, and the basis they are written in."""
+    n_rows, d = rows.shape
+    mean = np.asarray(rows.mean(axis=0)).ravel()
+    if not reduce or d <= n_rows:
+        dense = rows.toarray() if sparse.issparse(rows) else rows
+        return dense - mean, None
+    if n_rows > MAX_DIMENSION:
+        raise ValueError(
+            f"{n_rows} rows by {d} columns: more than {MAX_DIMENSION} of both; pass fewer columns "
+            "(screened, say by their marginal divergence) or a sample of the rows"
+        )
+    if sparse.issparse(rows):
+        # centring would fill the matrix: centre the Gram matrix instead, and the basis afterwards
+        gram = (rows @ rows.T).toarray()
+        middle = rows @ mean
+        gram = gram - middle[:, None] - middle[None, :] + mean @ mean
+    else:
+        rows = rows - mean
+        gram = rows @ rows.T
+    values, vectors = np.linalg.eigh((gram + gram.T) / 2)
+    keep = values > max(values[-1], 0.0) * 1e-14 * n_rows
+    if not keep.any():
+        return np.zeros((n_rows, 1)), np.eye(d, 1)
+    root = np.sqrt(values[keep])
+    weights = vectors[:, keep] / root
+    basis = np.asarray(rows.T @ weights)
+    if sparse.issparse(rows):
+        basis -= np.outer(mean, weights.sum(axis=0))
+    return vectors[:, keep] * root, basis
