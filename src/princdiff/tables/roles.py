@@ -1,0 +1,337 @@
+"""What the user says about rows: their group, weight, block and covariates.
+
+Each may be given as the name of a column, which then is no feature, or as a vector with one entry per row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from princdiff.labels import HELD_OUT
+from princdiff.tables.columns import level_name, look
+from princdiff.tables.encoding import codings_of, expand, feature_names
+from princdiff.tables.frames import Table, decoded, listed, plural, suggestion
+from princdiff.tables.pooling import bad_cells, gather
+from princdiff.tables.readers import read, stem
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each pooled row came from.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        What the tables are called.
+    sizes : tuple of int
+        Their numbers of rows.
+    """
+
+    labels: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all tables."""
+        return sum(self.sizes)
+
+    def where(self, row: int) -> str:
+        """Words for a pooled row; rows count from 0, as in pandas and NumPy."""
+        for label, size in zip(self.labels, self.sizes, strict=True):
+            if row < size:
+                return f"row {row} of {label}"
+            row -= size
+        raise IndexError(row)
+
+
+@dataclass(frozen=True, eq=False)
+class Roles:
+    """Everything about rows that is no feature.
+
+    Attributes
+    ----------
+    codes : array of shape (n_rows,), dtype uint8
+        Group of each row.
+    groups : tuple of str
+        Group names, by code.
+    reserved : dict
+        Columns taken from the tables, and what for.
+    weights : array of shape (n_rows,) or None
+        Row weights.
+    blocks : array of shape (n_rows,) or None
+        Block of each row, as a code.
+    covariates : array of shape (n_rows, n_covariates) or None
+        Encoded covariates.
+    covariate_names : tuple of str
+        Their names.
+    gaps : dict
+        Rows where a weight, block or covariate is missing, by what is missing.
+    notes : list of str
+        What was converted.
+    """
+
+    codes: NDArray[np.uint8]
+    groups: tuple[str, ...]
+    reserved: dict[str, str] = field(default_factory=dict)
+    weights: NDArray[np.float64] | None = None
+    blocks: NDArray[np.intp] | None = None
+    covariates: NDArray | None = None
+    covariate_names: tuple[str, ...] = ()
+    gaps: dict[str, NDArray] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def take_rows(self, kept: NDArray[np.intp]) -> Roles:
+        """The roles of some of the rows, none of which has a gap."""
+        return replace(
+            self,
+            codes=self.codes[kept],
+            weights=None if self.weights is None else self.weights[kept],
+            blocks=None if self.blocks is None else self.blocks[kept],
+            covariates=None if self.covariates is None else self.covariates[kept],
+            gaps={},
+        )
+
+
+def assign_roles(
+    tables: Sequence[Table], layout: Layout, groups: Any, weights: Any, blocks: Any, covariates: Any
+) -> Roles:
+    """Find groups, weights, blocks and covariates.
+
+    Parameters
+    ----------
+    tables : list of Table
+        One table, or two.
+    layout : Layout
+        Their rows.
+    groups, weights, blocks : str, array of shape (n_rows,) or None
+        Column name or vector.
+    covariates : str, list of str, array or DataFrame of shape (n_rows, n_covariates), or None
+        Column names or values.
+
+    Returns
+    -------
+    Roles
+    """
+    if groups is None:
+        codes, names = np.repeat(np.arange(len(tables)), layout.sizes).astype(np.uint8), table_names(tables)
+        roles = Roles(codes, names)
+    else:
+        reserved: dict[str, str] = {}
+        labels = _vector(groups, "groups", tables, layout, reserved)
+        roles = Roles(*group_codes(labels, layout.where), reserved)
+    if weights is not None:
+        values = _weights(_vector(weights, "weights", tables, layout, roles.reserved))
+        _note_gaps(roles, "weights", np.isnan(values))
+        roles = replace(roles, weights=values)
+    if blocks is not None:
+        blocked = pd.factorize(_vector(blocks, "blocks", tables, layout, roles.reserved))[0]
+        _note_gaps(roles, "blocks", blocked < 0)
+        roles = replace(roles, blocks=blocked)
+    if covariates is not None:
+        table = _covariate_table(covariates, tables, layout, roles.reserved)
+        matrix, covariate_names = _covariates(table, roles, layout)
+        roles = replace(roles, covariates=matrix, covariate_names=covariate_names)
+    return roles
+
+
+def _note_gaps(roles: Roles, what: str, missing: NDArray) -> None:
+    if missing.any():
+        roles.gaps[what] = np.flatnonzero(missing)
+
+
+def table_names(tables: Sequence[Table]) -> tuple[str, ...]:
+    """Groups of two tables are called after the files; equal file names after their folders."""
+    names = [table.label if table.path is None else stem(table.path) for table in tables]
+    if len(set(names)) < len(names):
+        paths = [table.path for table in tables]
+        folders = ["" if path is None else path.absolute().parent.name for path in paths]
+        names = [folder or name for folder, name in zip(folders, names, strict=True)]
+    if len(set(names)) < len(names):
+        names = [f"{name} ({mark})" for name, mark in zip(names, "XY", strict=False)]
+    return tuple(names)
+
+
+# Columns and vectors ----------------------------------------------------------------------------------------
+
+
+def _vector(
+    value: Any, what: str, tables: Sequence[Table], layout: Layout, reserved: dict[str, str]
+) -> pd.Series:
+    """A column of the tables, or what was passed, one entry per row."""
+    if isinstance(value, (str, int, np.integer)):
+        pieces = [find_column(table, value, what, reserved) for table in tables]
+        return pieces[0] if len(pieces) == 1 else pd.concat(pieces, ignore_index=True)
+    series = _as_series(value, what)
+    if len(series) != layout.n_rows:
+        labels = " and ".join(layout.labels)
+        raise ValueError(
+            f"{what} has {len(series)} entries, but there are {layout.n_rows} rows in {labels}; "
+            "one for each row is needed"
+        )
+    _refuse_other_order(value, what, tables)
+    return series.reset_index(drop=True)
+
+
+def find_column(table: Table, name: str | int | np.integer, what: str, reserved: dict[str, str]) -> pd.Series:
+    """A column by name (or by position, where columns have no names), which then is no feature."""
+    known = table.describing()
+    column = str(name) if isinstance(name, str) or table.named else _numbered_name(int(name), table)
+    if column not in known:
+        hint = suggestion(column, known) or f"; it has {listed(known)}"
+        raise ValueError(f"{what}: there is no column {column!r} in {table.label}{hint}")
+    if table.about is None or column not in table.about.columns:
+        reserved[column] = what
+    return table.column(column)
+
+
+def _numbered_name(position: int, table: Table) -> str:
+    return f"x{position + len(table.columns) if position < 0 else position}"
+
+
+def _as_series(value: Any, what: str) -> pd.Series:
+    if isinstance(value, pd.DataFrame) and value.shape[1] == 1:
+        return value.iloc[:, 0]
+    if isinstance(value, (pd.Series, pd.Categorical, pd.Index)):
+        return pd.Series(value)
+    if hasattr(value, "to_list"):
+        return pd.Series(value.to_list())
+    if isinstance(value, (list, tuple)):
+        # Not through NumPy, which would write a missing label among words as the word "nan".
+        return pd.Series(list(value))
+    array = np.asarray(value)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(f"{what} must be a column name or have one entry per row, got shape {array.shape}")
+    return pd.Series(decoded(array))
+
+
+def _refuse_other_order(value: Any, what: str, tables: Sequence[Table]) -> None:
+    """Entries are matched to rows by position; an index that says otherwise must not be ignored."""
+    index = tables[0].index
+    if len(tables) != 1 or index is None or not isinstance(value, (pd.Series, pd.DataFrame)):
+        return
+    if value.index.equals(index) or not (value.index.is_unique and index.is_unique):
+        return
+    if len(value.index.difference(index)) == 0:
+        raise ValueError(
+            f"{what} has the rows of {tables[0].label} in another order, by its index; "
+            f"pass {what}.loc[{tables[0].label}.index], or {what}.to_numpy() if the order is right"
+        )
+
+
+# Groups -----------------------------------------------------------------------------------------------------
+
+
+def group_codes(labels: pd.Series, where: Callable[[int], str]) -> tuple[NDArray[np.uint8], tuple[str, ...]]:
+    """Groups from a label per row.
+
+    Parameters
+    ----------
+    labels : Series of shape (n_rows,)
+        Numbers, text, booleans or categories, none missing.
+    where : callable
+        Words for a row.
+
+    Returns
+    -------
+    codes : array of shape (n_rows,), dtype uint8
+        Group of each row.
+    names : tuple of str
+        Group names: categories in their order, other labels sorted.
+
+    Examples
+    --------
+    >>> group_codes(pd.Series(["new", "old", "new"]), str)
+    (array([0, 1, 0], dtype=uint8), ('new', 'old'))
+    """
+    found, values = pd.factorize(labels)
+    names = [level_name(value) for value in values]
+    blank = np.array([not name.strip() for name in names] + [True])
+    missing = np.flatnonzero(blank[found])
+    if len(missing):
+        raise ValueError(
+            f"groups: {plural(len(missing), 'row')} without a label, the first is {where(int(missing[0]))}; "
+            "every row needs a group (in text files NA, None and the like count as missing)"
+        )
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"groups: {twice!r} occurs as text and as a number; use one of them")
+    if len(names) == 1:
+        raise ValueError(f"groups: there is one group only, {names[0]!r}; at least two are needed to compare")
+    if len(names) >= HELD_OUT:
+        raise ValueError(
+            f"groups: there are {len(names)} different labels, and at most {HELD_OUT - 1} groups can be "
+            "compared; is this a column of groups?"
+        )
+    order = _label_order(labels, list(values), names)
+    codes = np.argsort(order)[found].astype(np.uint8)
+    return codes, tuple(names[position] for position in order)
+
+
+def _label_order(labels: pd.Series, values: list[Any], names: list[str]) -> list[int]:
+    if isinstance(labels.dtype, pd.CategoricalDtype):
+        place = {level: position for position, level in enumerate(labels.cat.categories)}
+        return sorted(range(len(values)), key=lambda position: place[values[position]])
+    try:
+        return sorted(range(len(values)), key=lambda position: values[position])
+    except TypeError:
+        return sorted(range(len(values)), key=lambda position: names[position])
+
+
+# Weights and covariates -------------------------------------------------------------------------------------
+
+
+def _weights(series: pd.Series) -> NDArray[np.float64]:
+    part = look(series)
+    if part.kind not in ("number", "boolean", "empty"):
+        raise ValueError(f"weights must be numbers, got {part.kind}")
+    values = part.as_numbers().astype(np.float64)
+    if np.isinf(values).any():
+        raise ValueError(f"weights: the weight of row {int(np.flatnonzero(np.isinf(values))[0])} is infinite")
+    return values
+
+
+def _covariate_table(
+    covariates: Any, tables: Sequence[Table], layout: Layout, reserved: dict[str, str]
+) -> Table:
+    names = [covariates] if isinstance(covariates, str) else covariates
+    if isinstance(names, (list, tuple)) and names and all(isinstance(name, str) for name in names):
+        columns = {name: _vector(name, "covariates", tables, layout, reserved) for name in names}
+        return read(pd.DataFrame(columns), "covariates")
+    if isinstance(covariates, pd.Series):
+        covariates = covariates.to_frame("covariate" if covariates.name is None else covariates.name)
+    elif np.ndim(covariates) == 1:
+        covariates = np.reshape(covariates, (-1, 1))
+    table = read(covariates, "covariates")
+    if table.n_rows != layout.n_rows:
+        raise ValueError(
+            f"covariates has {table.n_rows} rows, but there are {layout.n_rows} rows in "
+            f"{' and '.join(layout.labels)}; one for each row is needed"
+        )
+    _refuse_other_order(covariates, "covariates", tables)
+    return table
+
+
+def _covariates(table: Table, roles: Roles, layout: Layout) -> tuple[NDArray, tuple[str, ...]]:
+    """Covariates are encoded as features are, but all of them must be usable."""
+    pool, odd = gather([table], roles.codes, layout.where, asked=True)
+    wrong = [f"{column.name!r} ({column.reason or column.fault})" for column in odd if not column.usable]
+    if wrong:
+        raise ValueError(f"covariates: {', '.join(wrong)} cannot be used")
+    infinite = bad_cells(pool, infinite=True)
+    if infinite:
+        raise ValueError(f"covariates: {listed(infinite)} holds infinite values")
+    roles.notes.extend(f"Covariate {column.name!r}: {column.remark}." for column in odd)
+    for name, rows in bad_cells(pool, infinite=False).items():
+        roles.gaps[f"covariate {name!r}"] = rows
+    codings = codings_of(pool, {})
+    values = expand(pool, codings, {})
+    return np.asarray(values.toarray() if sp.issparse(values) else values), feature_names(codings)[0]
