@@ -1,26 +1,66 @@
 """princdiff: do these populations differ, in what, and how sure are we."""
 
-from princdiff.estimators import PDA, SPARDA
-from princdiff.inference.permutation import PermutationResult, permutation_test
-from princdiff.inference.selection import SelectionResult, select_features
-from princdiff.inference.split import SplitResult, split_test
-from princdiff.inference.stability import StabilityResult, stability_selection
-from princdiff.solvers.relax import RelaxResult, relax
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from princdiff.compare import compare
+    from princdiff.estimators import PDA, SPARDA
+    from princdiff.inference.permutation import PermutationResult, permutation_test
+    from princdiff.inference.selection import SelectionResult, select_features
+    from princdiff.inference.split import SplitResult, split_test
+    from princdiff.inference.stability import StabilityResult, stability_selection
+    from princdiff.result import DifferenceResult, load
+    from princdiff.solvers.relax import RelaxResult, relax
 
 __version__ = "0.1.0"
+
+# Where each public name lives. They are imported when first used, so that the command line starts at once.
+_HOME = {
+    "compare": "compare",
+    "DifferenceResult": "result",
+    "load": "result",
+    "PDA": "estimators",
+    "SPARDA": "estimators",
+    "permutation_test": "inference.permutation",
+    "PermutationResult": "inference.permutation",
+    "select_features": "inference.selection",
+    "SelectionResult": "inference.selection",
+    "split_test": "inference.split",
+    "SplitResult": "inference.split",
+    "stability_selection": "inference.stability",
+    "StabilityResult": "inference.stability",
+    "relax": "solvers.relax",
+    "RelaxResult": "solvers.relax",
+}
 
 __all__ = [
     "PDA",
     "SPARDA",
+    "DifferenceResult",
     "PermutationResult",
     "RelaxResult",
     "SelectionResult",
     "SplitResult",
     "StabilityResult",
     "__version__",
+    "compare",
+    "load",
     "permutation_test",
     "relax",
     "select_features",
     "split_test",
     "stability_selection",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(import_module(f"princdiff.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'princdiff' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

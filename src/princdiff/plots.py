@@ -156,3 +156,276 @@ def _write_shares(ax: Axes, rows: NDArray, bars: NDArray, shares: NDArray) -> No
 
 def _shortened(name: str) -> str:
     return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+
+
+def quantile_densities(
+    quantiles: dict[str, NDArray[np.float64]], levels: NDArray[np.float64], *, ax: Axes | None = None
+) -> Axes:
+    """Draw densities made from the groups' quantile functions, their quantile differences shaded below.
+
+    Parameters
+    ----------
+    quantiles : dict of arrays of shape (n_levels,)
+        Quantiles of each group's projection.
+    levels : array of shape (n_levels,)
+        Probabilities at which they were taken.
+    ax : Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> levels = np.linspace(0.05, 0.95, 19)
+    >>> ax = quantile_densities({"a": levels, "b": levels + 1}, levels)
+    >>> len(ax.lines) >= 2
+    True
+    """
+    ax = _axes(ax, (6.4, 3.6))
+    everything = np.concatenate(list(quantiles.values()))
+    margin = 0.08 * (np.ptp(everything) or 1.0)
+    grid = np.linspace(everything.min() - margin, everything.max() + margin, _GRID_POINTS)
+    tallest = 0.0
+    for index, (name, values) in enumerate(quantiles.items()):
+        density = _density(values, grid)
+        tallest = max(tallest, float(density.max()))
+        colour = COLOURS[index % len(COLOURS)]
+        ax.fill_between(grid, density, color=colour, alpha=0.25, linewidth=0)
+        ax.plot(grid, density, color=colour, label=str(name))
+    if len(quantiles) == 2:
+        _draw_transport(ax, list(quantiles.values()), levels, tallest)
+    ax.set_xlabel("projection on the direction found")
+    ax.set_yticks([])
+    ax.spines[["left", "top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    return ax
+
+
+def _draw_transport(ax: Axes, pair: list[NDArray], levels: NDArray[np.float64], tallest: float) -> None:
+    """Below the densities, the way each quantile of one group moves to become the other's."""
+    depth = -0.28 * tallest
+    rows = depth * (0.25 + 0.75 * levels)
+    ax.fill_betweenx(rows, pair[0], pair[1], color="0.5", alpha=0.3, linewidth=0)
+    for index, values in enumerate(pair):
+        ax.plot(values, rows, color=COLOURS[index], linewidth=1.2)
+    ax.annotate(
+        "difference of quantiles, low to high",
+        (0.01, 0.02),
+        xycoords="axes fraction",
+        fontsize="small",
+        color="0.4",
+    )
+    ax.set_ylim(1.15 * depth, 1.08 * tallest)
+
+
+def null_distribution(null: ArrayLike, observed: float, pvalue: float, *, ax: Axes | None = None) -> Axes:
+    """Draw a histogram of the relabellings' statistics, and the observed one.
+
+    Parameters
+    ----------
+    null : array of shape (n_permutations,)
+        Statistics of the relabellings.
+    observed : float
+        Observed statistic.
+    pvalue : float
+        Its p-value.
+    ax : Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> ax = null_distribution(np.arange(10.0), 12.0, 1 / 11)
+    >>> ax.get_xlabel()
+    'statistic'
+    """
+    ax = _axes(ax, (6.4, 3.0))
+    null = np.asarray(null, dtype=float)
+    bins = int(np.clip(np.sqrt(len(null)), 8, 40))
+    ax.hist(null, bins=bins, color="0.7", edgecolor="white", label=f"{len(null)} relabellings")
+    ax.axvline(observed, color=COLOURS[1], linewidth=2, label=f"observed (p = {pvalue:.2g})")
+    ax.set_xlabel("statistic")
+    ax.set_ylabel("relabellings")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    return ax
+
+
+def sparsity_path(
+    grid: ArrayLike, fitted: ArrayLike, held_out: ArrayLike, chosen: float, *, ax: Axes | None = None
+) -> Axes:
+    """Draw fitted and held-out divergence against the number of features, and the choice.
+
+    Parameters
+    ----------
+    grid : array of shape (n_levels,)
+        Numbers of features.
+    fitted, held_out : arrays of shape (n_levels,)
+        Divergence on the rows of the fit, and on the rows left out.
+    chosen : float
+        The number chosen.
+    ax : Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> ax = sparsity_path([1, 2, 4], [1.0, 2.0, 3.0], [0.9, 1.5, 1.4], 2)
+    >>> ax.get_xscale()
+    'log'
+    """
+    ax = _axes(ax, (6.4, 3.2))
+    ax.plot(grid, fitted, "o-", color="0.6", markersize=4, label="on the rows of the fit")
+    ax.plot(grid, held_out, "o-", color=COLOURS[0], markersize=4, label="on rows left out")
+    ax.axvline(chosen, color=COLOURS[1], linestyle="--", label=f"chosen: {chosen:g}")
+    ax.set_xscale("log")
+    ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000) if tick <= np.max(grid)]
+    ax.set_xticks(ticks, [str(tick) for tick in ticks])
+    ax.minorticks_off()
+    ax.set_ylim(bottom=0)
+    ax.set_xlabel("number of features")
+    ax.set_ylabel("divergence")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    return ax
+
+
+def histograms(edges: ArrayLike, shares: dict[str, ArrayLike], name: str, *, ax: Axes | None = None) -> Axes:
+    """Draw one feature's distribution in each group as stepped outlines over common bins.
+
+    Parameters
+    ----------
+    edges : array of shape (n_bins + 1,)
+        Bin edges.
+    shares : dict of arrays of shape (n_bins,)
+        Share of each group's rows in the bins.
+    name : str
+        Name of the feature.
+    ax : Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> ax = histograms([0, 1, 2], {"a": [0.5, 0.5], "b": [0.1, 0.9]}, "age")
+    >>> ax.get_xlabel()
+    'age'
+    """
+    ax = _axes(ax, (6.4, 3.0))
+    for index, (group, share) in enumerate(shares.items()):
+        colour = COLOURS[index % len(COLOURS)]
+        ax.stairs(np.asarray(share), np.asarray(edges), fill=True, color=colour, alpha=0.25)
+        ax.stairs(np.asarray(share), np.asarray(edges), color=colour, linewidth=1.5, label=str(group))
+    ax.set_xlabel(_shortened(name))
+    ax.set_ylabel("share of rows")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    return ax
+
+
+def scatter(projected: ArrayLike, groups: ArrayLike, *, ax: Axes | None = None) -> Axes:
+    """Draw rows on two components, coloured by group.
+
+    Parameters
+    ----------
+    projected : array of shape (n_rows, 2)
+        Rows on two directions.
+    groups : array of shape (n_rows,)
+        Group of each row.
+    ax : Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> ax = scatter(np.zeros((4, 2)), ["a", "a", "b", "b"])
+    >>> len(ax.collections)
+    2
+    """
+    ax = _axes(ax, (5.2, 4.6))
+    projected, groups = np.asarray(projected), np.asarray(groups)
+    size = float(np.clip(4000 / len(projected), 3, 30))
+    for index, name in enumerate(np.unique(groups)):
+        rows = projected[groups == name]
+        colour = COLOURS[index % len(COLOURS)]
+        ax.scatter(rows[:, 0], rows[:, 1], s=size, alpha=0.6, linewidth=0, color=colour, label=str(name))
+    ax.set_xlabel("component 1")
+    ax.set_ylabel("component 2")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    return ax
+
+
+def objective_on_sphere(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    points: dict[str, ArrayLike] | None = None,
+    ax: Axes | None = None,
+    resolution: int = 81,
+) -> Axes:
+    """Draw the divergence over all directions of three features, as in the paper's figure 1a.
+
+    Parameters
+    ----------
+    first, second : arrays of shape (n_rows, 3)
+        The two groups.
+    points : dict of arrays of shape (3,), optional
+        Directions to mark, by name.
+    ax : Axes, optional
+        Where to draw.
+    resolution : int
+        Grid points along each axis.
+
+    Returns
+    -------
+    Axes
+        Weights of the second and third feature; the first one makes the length one.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> ax = objective_on_sphere(rng.normal(size=(20, 3)), rng.normal(size=(20, 3)), resolution=9)
+    >>> ax.get_xlabel()
+    'weight of feature 2'
+    """
+    from princdiff.divergences import Wasserstein2
+    from princdiff.labels import Labels
+
+    ax = _axes(ax, (5.6, 4.6))
+    pooled = np.concatenate([np.asarray(first), np.asarray(second)])
+    labels = Labels((np.arange(len(pooled)) >= len(np.asarray(first))).astype(np.uint8), 2)
+    axis = np.linspace(-1, 1, resolution)
+    b, c = np.meshgrid(axis, axis)
+    inside = b**2 + c**2 <= 1
+    directions = np.stack([np.sqrt(np.maximum(1 - b**2 - c**2, 0))[inside], b[inside], c[inside]], axis=1)
+    surface = np.full(b.shape, np.nan)
+    projections = np.ascontiguousarray(directions @ (pooled - pooled.mean(axis=0)).T)
+    surface[inside] = Wasserstein2().value(projections, labels.repeat(len(directions)))
+    drawn = ax.contourf(b, c, surface, levels=24, cmap="viridis")
+    ax.figure.colorbar(drawn, ax=ax, label="squared Wasserstein distance")
+    for index, (name, point) in enumerate((points or {}).items()):
+        weight = np.asarray(point, dtype=float)
+        weight = -weight if weight[0] < 0 else weight
+        colour = COLOURS[(index + 1) % len(COLOURS)]
+        ax.plot(weight[1], weight[2], "o", color=colour, markeredgecolor="white", markersize=9, label=name)
+    if points:
+        ax.legend(loc="upper right", fontsize="small")
+    ax.set_xlabel("weight of feature 2")
+    ax.set_ylabel("weight of feature 3")
+    ax.set_aspect("equal")
+    return ax
