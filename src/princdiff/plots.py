@@ -194,9 +194,10 @@ def quantile_densities(
         colour = COLOURS[index % len(COLOURS)]
         ax.fill_between(grid, density, color=colour, alpha=0.25, linewidth=0)
         ax.plot(grid, density, color=colour, label=str(name))
+    ax.set_xlabel("projection on the direction found")
     if len(quantiles) == 2:
         _draw_transport(ax, list(quantiles.values()), levels, tallest)
-    ax.set_xlabel("projection on the direction found")
+        ax.set_xlabel("projection on the direction found; grey: differences of quantiles, low to high")
     ax.set_yticks([])
     ax.spines[["left", "top", "right"]].set_visible(False)
     ax.legend(frameon=False)
@@ -210,13 +211,6 @@ def _draw_transport(ax: Axes, pair: list[NDArray], levels: NDArray[np.float64], 
     ax.fill_betweenx(rows, pair[0], pair[1], color="0.5", alpha=0.3, linewidth=0)
     for index, values in enumerate(pair):
         ax.plot(values, rows, color=COLOURS[index], linewidth=1.2)
-    ax.annotate(
-        "difference of quantiles, low to high",
-        (0.01, 0.02),
-        xycoords="axes fraction",
-        fontsize="small",
-        color="0.4",
-    )
     ax.set_ylim(1.15 * depth, 1.08 * tallest)
 
 
@@ -248,7 +242,25 @@ def null_distribution(null: ArrayLike, observed: float, pvalue: float, *, ax: Ax
     null = np.asarray(null, dtype=float)
     bins = int(np.clip(np.sqrt(len(null)), 8, 40))
     ax.hist(null, bins=bins, color="0.7", edgecolor="white", label=f"{len(null)} relabellings")
-    ax.axvline(observed, color=COLOURS[1], linewidth=2, label=f"observed (p = {pvalue:.2g})")
+    label = f"observed: {observed:.3g} (p = {pvalue:.2g})"
+    spread = float(np.ptp(null)) or 1.0
+    if observed > null.max() + 3 * spread:
+        # Drawn to scale the relabellings would be a thin line: point to where the observed value is.
+        edge = null.max() + 0.5 * spread
+        ax.set_xlim(null.min() - 0.1 * spread, edge)
+        height = 0.5 * ax.get_ylim()[1]
+        ax.annotate(
+            "far out there",
+            (edge, height),
+            xytext=(edge - 0.28 * spread, height),
+            arrowprops={"arrowstyle": "-|>", "color": COLOURS[1], "linewidth": 2},
+            color=COLOURS[1],
+            ha="center",
+            va="center",
+        )
+        ax.plot([], [], color=COLOURS[1], linewidth=2, label=label)
+    else:
+        ax.axvline(observed, color=COLOURS[1], linewidth=2, label=label)
     ax.set_xlabel("statistic")
     ax.set_ylabel("relabellings")
     ax.spines[["top", "right"]].set_visible(False)
@@ -376,7 +388,7 @@ def objective_on_sphere(
     *,
     points: dict[str, ArrayLike] | None = None,
     ax: Axes | None = None,
-    resolution: int = 81,
+    resolution: int = 161,
 ) -> Axes:
     """Draw the divergence over all directions of three features, as in the paper's figure 1a.
 

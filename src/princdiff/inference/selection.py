@@ -64,7 +64,7 @@ def select_features(
     alpha: float = 0.05,
     n_shuffles: int = 199,
     n_rounds: int = 3,
-    n_permutations: int = 199,
+    n_permutations: int = 99,
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -89,7 +89,7 @@ def select_features(
         Joint shuffles behind every p-value of "all".
     n_rounds : int, default=3
         Directions looked for in succession.
-    n_permutations : int, default=199
+    n_permutations : int, default=99
         Relabellings of the test of the complement.
     random_state : int, RandomState or None
         Seed.
