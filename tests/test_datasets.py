@@ -180,9 +180,7 @@ def test_without_a_path_the_error_says_what_to_do(load):
 
 @pytest.mark.parametrize("load", [load_madelon, load_zeisel])
 @pytest.mark.parametrize("download", [False, True])
-def test_a_path_that_does_not_exist_is_an_error_even_if_download_is_allowed(
-    load, download, tmp_path
-):
+def test_a_path_that_does_not_exist_is_an_error_even_if_download_is_allowed(load, download, tmp_path):
     for path in (tmp_path, tmp_path / "absent.npz"):
         with pytest.raises(FileNotFoundError, match=r"no file .*\.npz"):
             load(path, download=download)
@@ -590,6 +588,4 @@ def test_zeisel_is_normalised_by_the_library_size_over_all_genes(zeisel):
     assert np.all(held < zeisel.total_mRNA_mol)
     assert zeisel.data.nnz == zeisel.counts.nnz
     per_million = np.exp2(zeisel.data[:5].toarray()) - 1
-    np.testing.assert_allclose(
-        per_million.sum(axis=1), 1e6 * held[:5] / zeisel.total_mRNA_mol[:5], rtol=1e-9
-    )
+    np.testing.assert_allclose(per_million.sum(axis=1), 1e6 * held[:5] / zeisel.total_mRNA_mol[:5], rtol=1e-9)

@@ -38,8 +38,10 @@ def pareto_pvalue(observed: float, null: NDArray[np.float64]) -> float | None:
     True
     """
     null = np.sort(null)
-    if (null >= observed).sum() >= 10:
-        return (1 + float((null >= observed).sum())) / (1 + len(null))
+    reached = int((null >= observed).sum())
+    counted = (1 + reached) / (1 + len(null))
+    if reached >= 10:
+        return counted
     count = min(_EXCEEDANCES, len(null) // 4)
     while count >= _FEWEST:
         threshold = (null[-count] + null[-count - 1]) / 2
@@ -48,9 +50,16 @@ def pareto_pvalue(observed: float, null: NDArray[np.float64]) -> float | None:
             return None
         shape, _, scale = genpareto.fit(excess, floc=0.0)
         if cramervonmises(excess, genpareto(shape, 0.0, scale).cdf).pvalue > 0.05:
-            if shape < 0 and observed - threshold > -0.5 * scale / shape:
-                # Near or past the end point of a bounded tail the fit promises too much.
-                shape, scale = 0.0, float(excess.mean())
-            return count / len(null) * float(genpareto.sf(observed - threshold, shape, 0.0, scale))
+            return min(counted, count / len(null) * _survival(observed - threshold, shape, scale))
         count -= 10
     return None
+
+
+def _survival(excess: float, shape: float, scale: float) -> float:
+    """Chance of a larger excess; half way to the end point of a bounded tail it goes on exponentially.
+
+    Near or past its end point a fit promises too much.
+    """
+    trusted = excess if shape >= 0 else min(excess, -0.5 * scale / shape)
+    rate = 1 / (scale + shape * trusted)
+    return float(genpareto.sf(trusted, shape, 0.0, scale) * np.exp(-(excess - trusted) * rate))

@@ -15,7 +15,7 @@ from princdiff.divergences import Divergence
 from princdiff.labels import HELD_OUT, Labels
 from princdiff.samples import Samples
 from princdiff.solvers.ascent import ascend
-from princdiff.solvers.path import Path, default_levels, solve_path
+from princdiff.solvers.path import Path, default_levels, let_smaller_compete, solve_path
 from princdiff.solvers.search import EFFORTS
 from princdiff.sparsity import Sparsity
 
@@ -86,14 +86,14 @@ def choose_level(
     between = _levels_around(levels, int(held_out.mean(axis=0).argmax()))
     if len(between):
         finer = solve_path(samples, train, divergence, between, rng, n_jobs=n_jobs)
-        held_out = np.concatenate([held_out, _evaluate(samples, test, divergence, finer.directions)], axis=1)
-        path = Path(*(np.concatenate(pair, axis=1) for pair in zip(path, finer, strict=True)))
-        levels = np.concatenate([levels, between])
-    order = np.argsort(levels)
-    fitted = path.values[:, order] * samples.unit**divergence.degree
-    return _summarise(
-        "n_features", levels[order], fitted, held_out[:, order], path.directions[:, order], one_standard_error
-    )
+        order = np.argsort(np.concatenate([levels, between]))
+        levels = np.concatenate([levels, between])[order]
+        merged = (np.concatenate(pair, axis=1)[:, order] for pair in zip(path, finer, strict=True))
+        # What one of the two searches found with fewer features serves the other's larger levels as well.
+        path = let_smaller_compete(Path(*merged))
+        held_out = _evaluate(samples, test, divergence, path.directions)
+    fitted = path.values * samples.unit**divergence.degree
+    return _summarise("n_features", levels, fitted, held_out, path.directions, one_standard_error)
 
 
 def _levels_around(levels: NDArray[np.intp], best: int, count: int = 8) -> NDArray[np.intp]:

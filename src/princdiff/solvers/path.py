@@ -110,7 +110,7 @@ def solve_path(
             begin.append(starts.subset_directions(marginals, level, settings.n_subsets, rng))
         found = _best_of(samples, labels, divergence, level, np.concatenate(begin, axis=1), settings, n_jobs)
         values[:, index], directions[:, index], warm = found
-    return _let_smaller_compete(Path(values, directions))
+    return let_smaller_compete(Path(values, directions))
 
 
 def _common_starts(
@@ -158,7 +158,7 @@ def _best_of(
     return objective[row[:, 0], order[:, 0]], kept[:, 0], kept
 
 
-def _let_smaller_compete(path: Path) -> Path:
+def let_smaller_compete(path: Path) -> Path:
     """A direction with few features is feasible at every larger level."""
     values, directions = path
     for index in range(1, values.shape[1]):
