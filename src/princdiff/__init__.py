@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from princdiff.compare import compare
+    from princdiff.comparison import compare
     from princdiff.estimators import PDA, SPARDA
     from princdiff.inference.permutation import PermutationResult, permutation_test
     from princdiff.inference.selection import SelectionResult, select_features
@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 
 # Where each public name lives. They are imported when first used, so that the command line starts at once.
 _HOME = {
-    "compare": "compare",
+    "compare": "comparison",
     "DifferenceResult": "result",
     "load": "result",
     "PDA": "estimators",

@@ -19,7 +19,12 @@ class Divergence(Protocol):
     name : str
         How users call it.
     degree : float
-        Homogeneity: multiplying all numbers by c multiplies the value by c ** degree.
+        Homogeneity: multiplying all numbers by c multiplies the value by c ** degree; 0 for a divergence
+        that does not depend on scale. A feature's share ``b_j g_j / (b . g)`` exists for degrees above 0
+        only, since ``b . g`` is the degree times the value.
+
+    Values are not negative, do not change under a common shift of all numbers, and are the same from
+    `value` and `value_and_slope`.
     """
 
     name: str
@@ -45,3 +50,40 @@ class PlannedDivergence(Divergence, Protocol):
     ) -> tuple[NDArray[np.float64], NDArray]:
         """Value and slope of the function that belongs to an order; an upper bound on the divergence."""
         ...
+
+
+@runtime_checkable
+class SurrogateDivergence(Divergence, Protocol):
+    """A divergence whose values are those of a smooth stand-in; users are told the exact ones."""
+
+    def report(self, projections: NDArray, labels: Labels) -> NDArray[np.float64]:
+        """Exact value of each column, shape (n_columns,); not for comparison with `value`."""
+        ...
+
+
+def report(divergence: Divergence, projections: NDArray, labels: Labels) -> NDArray[np.float64]:
+    """Value of each column as users are told it: exact, also where the search ascends a stand-in.
+
+    Parameters
+    ----------
+    divergence : Divergence
+        Any divergence.
+    projections : array of shape (n_columns, n_rows)
+        Projected rows.
+    labels : Labels
+        Labels of the columns.
+
+    Returns
+    -------
+    array of shape (n_columns,)
+
+    Examples
+    --------
+    >>> from princdiff.divergences import KolmogorovSmirnov, Wasserstein2
+    >>> rows, labels = np.array([[0.0, 1.0, 2.0, 3.0]]), Labels([[0, 1, 0, 1]], 2)
+    >>> report(Wasserstein2(), rows, labels), report(KolmogorovSmirnov(), rows, labels)
+    (array([1.]), array([0.5]))
+    """
+    if isinstance(divergence, SurrogateDivergence):
+        return divergence.report(projections, labels)
+    return divergence.value(projections, labels)

@@ -7,6 +7,7 @@ integers, which NumPy vectorises, replaces an argsort per group: two to three ti
 from __future__ import annotations
 
 import math
+import threading
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,22 @@ class Workspace:
             buffer = np.empty(size, dtype)
             self._buffers[name, dtype] = buffer
         return buffer[:size].reshape(shape)
+
+
+_LOCAL = threading.local()
+
+
+def scratch() -> Workspace:
+    """This thread's own buffers, for work that ends with the call and returns none of them.
+
+    Examples
+    --------
+    >>> scratch() is scratch()
+    True
+    """
+    if not hasattr(_LOCAL, "workspace"):
+        _LOCAL.workspace = Workspace()
+    return _LOCAL.workspace
 
 
 def order_within_groups(projections: NDArray, labels: Labels, workspace: Workspace) -> NDArray[np.intp]:
@@ -155,7 +172,7 @@ def order_pooled(projections: NDArray, labels: Labels, workspace: Workspace) -> 
     keys = workspace.array("keys", projections.shape, np.uint64)
     bits = workspace.array("bits", projections.shape, np.uint32)
     # Adding zero makes the two zeros one, which as bits they are not.
-    _ordered_bits(projections + np.float32(0), bits)
+    _ordered_bits(np.add(projections, 0, out=workspace.array("plain", projections.shape, np.float32)), bits)
     if n_labelled < n_rows:
         np.copyto(bits, np.uint32(0xFFFFFFFF), where=codes == HELD_OUT)
     np.copyto(keys, bits)
@@ -166,7 +183,8 @@ def order_pooled(projections: NDArray, labels: Labels, workspace: Workspace) -> 
     np.bitwise_or(keys, codes, out=keys)
     keys.sort(axis=1)
     keys = keys[:, :n_labelled]
-    ranked = (keys >> np.uint64(_POSITION_BITS + 8)).astype(np.uint32)
+    ranked = workspace.array("ranked bits", keys.shape, np.uint64)
+    np.right_shift(keys, np.uint64(_POSITION_BITS + 8), out=ranked)
     fresh = np.ones(keys.shape, dtype=bool)
     np.not_equal(ranked[:, 1:], ranked[:, :-1], out=fresh[:, 1:])
     codes = keys.astype(np.uint8)

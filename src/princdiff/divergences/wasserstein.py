@@ -185,7 +185,15 @@ def _cells_to_members(
         return
     plan = staircase(tuple(int(size) for size in labels.group_sizes))
     np.multiply(slopes, widths, out=slopes)
-    np.add.reduceat(slopes, plan.starts[group], axis=1, out=out)
+    starts = plan.starts[group]
+    spans = np.diff(starts, append=len(plan.widths))
+    if spans.max() > 2:
+        np.add.reduceat(slopes, starts, axis=1, out=out)
+        return
+    # A member of the larger of two groups spans one cell or two: two gathers beat many short sums.
+    np.take(slopes, starts, axis=1, out=out, mode="clip")
+    double = np.flatnonzero(spans == 2)
+    out[:, double] += np.take(slopes, starts[double] + 1, axis=1)
 
 
 def _weighted(

@@ -21,6 +21,7 @@ from princdiff.inference.tuning import choose_level
 from princdiff.labels import Labels
 from princdiff.parallel import in_threads
 from princdiff.samples import Samples, Scale
+from princdiff.solvers.search import EFFORTS
 from princdiff.solvers.solve import solve
 
 _CHUNK_ELEMENTS = 1 << 20
@@ -103,6 +104,7 @@ def split_test(
     0.002
     """
     checks.check_choice("scale", scale, (None, "pooled"))
+    checks.check_choice("effort", effort, tuple(EFFORTS))
     for name, count in {"n_splits": n_splits, "n_permutations": n_permutations}.items():
         checks.check_positive(name, count, whole=True)
     if not 0 < fraction < 1:

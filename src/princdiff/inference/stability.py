@@ -195,8 +195,9 @@ def share_intervals(
         drawn = np.concatenate(
             [own.choice(members, len(members)) for members in map(np.flatnonzero, _groups(codes))]
         )
-        sample = Samples(few.rows[drawn], few.scale)
-        own_labels = Labels(codes[drawn], labels.n_groups)
+        weights = None if labels.weights is None else labels.weights[drawn]
+        sample = Samples(few.rows[drawn], few.scale, weights=weights)
+        own_labels = Labels(codes[drawn], labels.n_groups, weights=weights)
         sparsity = Sparsity(np.array([len(support)]))
         found = ascend(
             sample, own_labels, divergence, sparsity, direction[support][None], Tolerance(60, 1e-4, 5)

@@ -1,0 +1,87 @@
+"""What the estimators make of the relaxation: certificates, the paper's recipe, starts."""
+
+import numpy as np
+import pytest
+
+from princdiff import PDA, SPARDA
+from princdiff.datasets import make_block_gaussians, make_gaussian_pair
+
+
+@pytest.fixture(scope="module")
+def pair():
+    return make_gaussian_pair(200, random_state=0)
+
+
+def test_bound_is_above_and_tight_in_three_dimensions(pair):
+    fit = PDA(random_state=0).fit(*pair)
+    assert fit.certificates_[0].kind == "certificate"
+    assert fit.divergences_[0] <= fit.upper_bounds_[0]
+    assert 1 - fit.divergences_[0] / fit.upper_bounds_[0] < 2e-3
+
+
+@pytest.mark.parametrize("scale", [None, "pooled", "within"])
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_bound_holds_for_every_scaling(scale, k):
+    X, y = make_block_gaussians(6, 30, n_samples_second=20, random_state=1)
+    fit = SPARDA(n_features=k, scale=scale, certify=True, random_state=0).fit(X * [1, 10, 1, 1, 1, 1], y)
+    assert fit.divergences_[0] <= fit.upper_bounds_[0] * (1 + 1e-12)
+
+
+def test_one_feature_is_certified_exactly(pair):
+    fit = SPARDA(n_features=1, random_state=0).fit(*pair)
+    assert fit.upper_bounds_[0] == pytest.approx(fit.divergences_[0], rel=1e-8)
+
+
+def test_bound_uses_the_weights(pair):
+    X, y = pair
+    weights = np.random.default_rng(0).integers(1, 4, size=len(y))
+    fit = PDA(random_state=0).fit(X, y, sample_weight=weights)
+    repeated = PDA(random_state=0).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    assert fit.divergences_[0] <= fit.upper_bounds_[0]
+    # Both bounds are tight to a thousandth, from different plans.
+    assert fit.upper_bounds_[0] == pytest.approx(repeated.upper_bounds_[0], rel=3e-3)
+
+
+def test_no_certificate_where_there_is_none(pair):
+    X, y = pair
+    three = np.arange(len(y)) % 3
+    assert np.isnan(PDA(random_state=0, effort="fast").fit(X, three).upper_bounds_[0])
+    assert PDA(certify=False).fit(X, y).certificates_ == [None]
+    assert np.isnan(PDA(metric="whitened", random_state=0).fit(X, y).upper_bounds_[0])
+
+
+def test_auto_leaves_out_what_is_dear():
+    X, y = make_block_gaussians(60, 50, random_state=0)
+    fit = SPARDA(n_features=7, effort="fast", random_state=0).fit(X, y)
+    assert np.isnan(fit.upper_bounds_[0])
+
+
+def test_unknown_mode_is_refused(pair):
+    with pytest.raises(ValueError, match="certify"):
+        PDA(certify="always").fit(*pair)
+
+
+def test_papers_recipe_reaches_the_optimum_of_its_figure(pair):
+    X, y = pair
+    paper = SPARDA(penalty=0.0, recipe="paper", random_state=0).fit(X, y)
+    ours = PDA(random_state=0).fit(X, y)
+    assert paper.divergences_[0] == pytest.approx(ours.divergences_[0], rel=5e-3)
+
+
+def test_papers_recipe_is_sparse_with_a_penalty():
+    X, y = make_block_gaussians(12, 60, random_state=3)
+    dense = SPARDA(penalty=0.0, recipe="paper", random_state=0).fit(X, y)
+    sparse = SPARDA(penalty=2.0, recipe="paper", random_state=0).fit(X, y)
+    assert sparse.support_.sum() < dense.support_.sum()
+
+
+def test_recipe_needs_a_penalty(pair):
+    with pytest.raises(ValueError, match="penalty"):
+        SPARDA(n_features=2, recipe="paper").fit(*pair)
+
+
+def test_thorough_search_is_at_least_as_good():
+    X, y = make_block_gaussians(15, 40, random_state=5)
+    default = PDA(random_state=0, certify=False).fit(X, y)
+    thorough = PDA(random_state=0, certify=False, effort="thorough").fit(X, y)
+    assert thorough.divergences_[0] >= default.divergences_[0] * (1 - 1e-9)

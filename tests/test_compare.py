@@ -1,0 +1,258 @@
+"""The front door, from tables to a result, and the result itself."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_breast_cancer, load_wine
+
+from princdiff import DifferenceResult, compare, load
+from princdiff import compare as front_door
+from princdiff.result import write_text
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(120, 4)), columns=["age", "höhe", "weight", "<b>x</b>"])
+    frame["city"] = rng.choice(["Rome", "Oslo", "Lima"], size=120)
+    frame["group"] = np.repeat(["before", "after"], 60)
+    frame.loc[60:, "weight"] += 1.5
+    frame.loc[60:, "city"] = np.where(rng.random(60) < 0.25, "Oslo", frame.loc[60:, "city"])
+    return frame
+
+
+@pytest.fixture(scope="module")
+def result(table):
+    return compare(table, groups="group", n_permutations=99)
+
+
+def test_answer(result):
+    assert result.pvalue == 0.01
+    assert "weight" in result.selected
+    assert result.groups == {"after": 60, "before": 60}
+    assert result.kind["location"] > 0.5
+    assert sum(result.kind.values()) == pytest.approx(1)
+    assert result.effect > 1
+
+
+def test_table_is_tidy_and_sorted(result, table):
+    frame = result.to_frame()
+    assert frame["share"].sum() == pytest.approx(1)
+    assert frame["share"].is_monotonic_decreasing
+    expected = {"feature", "column", "weight", "share", "selected", "pvalue", "stability", "divergence"}
+    assert expected <= set(frame.columns)
+    row = frame.set_index("feature").loc["weight"]
+    members = table.loc[table["group"] == "after", "weight"]
+    assert row["mean after"] == pytest.approx(members.mean())
+    assert row["sd after"] == pytest.approx(members.std(ddof=0))
+    assert row["location"] + row["scale"] + row["shape"] == pytest.approx(row["divergence"])
+
+
+def test_shares_are_summed_back_to_columns(result):
+    by_column = result.by_column()
+    assert set(by_column.index) == {"age", "höhe", "weight", "<b>x</b>", "city"}
+    assert by_column.sum() == pytest.approx(1)
+
+
+def test_changing_the_copy_leaves_the_result(result):
+    copy = result.to_frame()
+    copy.loc[0, "share"] = 7.0
+    assert result.to_frame().loc[0, "share"] != 7.0
+    with pytest.raises(AttributeError):
+        result.pvalue = 0.0
+
+
+def test_summary_tells_the_answer_first(result):
+    first = result.summary().splitlines()[0]
+    assert "differ" in first and "p = 0.01" in first and "weight" in first
+    assert repr(result).startswith("<DifferenceResult")
+    assert "&lt;b&gt;x&lt;/b&gt;" in result._repr_html_()
+    assert "<b>x</b>" not in result._repr_html_()
+
+
+def test_two_tables_equal_one_with_groups(table):
+    # Groups are coded in the order of their names, "after" first.
+    parts = [table[table["group"] == name].drop(columns="group") for name in ("after", "before")]
+    joint = pd.concat(parts, ignore_index=True)
+    labels = np.repeat(["after", "before"], 60)
+    options = {"n_permutations": 19, "select": False, "n_features": 2}
+    two = compare(*parts, **options)
+    one = compare(joint, groups=labels, **options)
+    assert two.divergences == pytest.approx(one.divergences)
+    assert two.pvalue == one.pvalue
+
+
+def test_same_seed_same_result_for_any_number_of_jobs(table):
+    options = {"groups": "group", "n_permutations": 39, "n_features": 3}
+    first, second = compare(table, n_jobs=1, **options), compare(table, n_jobs=2, **options)
+    contents = []
+    for found in (first, second):
+        content = found.to_dict()
+        content["parameters"].pop("seconds")
+        contents.append(json.dumps(content, sort_keys=True))
+    assert contents[0] == contents[1]
+
+
+def test_sparse_equals_dense(table):
+    values = np.round(np.abs(table[["age", "weight"]].to_numpy()) * (np.abs(table[["age", "weight"]]) > 0.8), 2)
+    groups = table["group"].to_numpy()
+    options = {"groups": groups, "n_permutations": 19, "n_features": 1}
+    dense, sparse = compare(values, **options), compare(sp.csr_matrix(values), **options)
+    assert sparse.divergences == pytest.approx(dense.divergences, rel=1e-6)
+    assert sparse.selected == dense.selected
+
+
+def test_round_trip(result, tmp_path):
+    path = result.save(tmp_path / "r.json")
+    again = load(path)
+    assert again == result
+    pd.testing.assert_frame_equal(again.to_frame(), result.to_frame())
+    assert again.score is not None and DifferenceResult.load(path) == result
+
+
+def test_round_trip_of_odd_results(tmp_path):
+    bunch = load_wine(as_frame=True)
+    three = compare(bunch.data, groups=bunch.target_names[bunch.target], n_permutations=0, select=False)
+    assert np.isnan(three.pvalue) and len(three.groups) == 3
+    assert load(three.save(tmp_path / "three.json")) == three
+    five = pd.DataFrame(np.eye(5), columns=[f"component {i}" for i in range(1, 6)], index=list("abcde"))
+    wide = DifferenceResult(
+        **{
+            **{name: getattr(three, name) for name in three.__dataclass_fields__},
+            "directions": five,
+            "divergences": np.array([1.0, np.nan, 0.5, np.inf, 0.1]),
+            "upper_bounds": np.full(5, np.nan),
+        }
+    )
+    assert load(wide.save(tmp_path / "wide.json")) == wide
+    assert wide != three
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "not a saved"),
+        ("[1, 2]", "not a saved"),
+        ('{"kind_of_file": "other"}', "not a saved"),
+        ('{"kind_of_file": "princdiff comparison", "format": 99}', "format 99"),
+        ('{"kind_of_file": "princdiff comparison", "format": 1}', "incomplete"),
+    ],
+)
+def test_other_files_are_refused(content, words, tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=words):
+        load(path)
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        load(tmp_path / "absent.json")
+
+
+def test_interrupted_writing_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "r.json"
+    path.write_text("old")
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_text(path, "new")
+    assert path.read_text() == "old"
+    assert [item.name for item in tmp_path.iterdir()] == ["r.json"]
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        write_text(tmp_path / "nowhere" / "r.json", "new")
+
+
+def test_score_of_new_rows(result, table):
+    rows = table[table["group"] == "after"].drop(columns="group")
+    scores = result.score(rows)
+    by_group = scores.set_index("group")
+    # The rows of a group are at no distance from themselves, but for the grid of quantiles.
+    assert by_group.loc["after", "effect"] < 0.05
+    assert by_group.loc["before", "effect"] > 1
+    assert by_group.loc["after", "closest"] and not by_group.loc["before", "closest"]
+    with pytest.raises(ValueError, match="weight"):
+        result.score(rows.drop(columns="weight"))
+
+
+def test_pictures_draw_what_they_say(result):
+    assert len(result.plot_projection().get_legend().get_texts()) == 2
+    labels = [text.get_text() for text in result.plot_weights(top=3).get_yticklabels()]
+    assert labels[0] == result.to_frame().loc[0, "feature"]
+    assert "99 relabellings" in result.plot_null().get_legend().get_texts()[0].get_text()
+    assert result.plot_path().get_xlabel() == "number of features"
+    assert result.plot_feature("weight").get_xlabel() == "weight"
+    with pytest.raises(ValueError, match="no distribution"):
+        result.plot_feature("shoe size")
+
+
+def test_large_tables_take_the_split_test(table, monkeypatch):
+    monkeypatch.setattr("princdiff.comparison.AFFORDABLE_PERMUTATIONS", 1)
+    monkeypatch.setattr("princdiff.comparison.AFFORDABLE_SELECTION", 1)
+    found = compare(table, groups="group", n_permutations=99, n_features=2)
+    assert found.test["name"] == "split"
+    assert "split" in found.summary()
+    assert any("without error control" in note for note in found.notes)
+    assert len(found.null) == 0
+
+
+def test_time_budget_cuts_and_says_so(table):
+    found = compare(table, groups="group", n_permutations=5000, n_features=2, time_budget=0.5)
+    assert found.test["n_permutations"] < 5000
+    assert any("time budget" in note for note in found.notes)
+
+
+def test_blocks_by_column_name():
+    rng = np.random.default_rng(1)
+    donors = np.repeat([f"d{i}" for i in range(10)], 8)
+    frame = pd.DataFrame(rng.normal(size=(80, 3)) + np.repeat(rng.normal(size=(10, 3)), 8, axis=0))
+    frame.columns = ["a", "b", "c"]
+    frame["donor"], frame["side"] = donors, np.repeat(["left", "right"], 40)
+    found = compare(frame, groups="side", blocks="donor", permute="whole", n_permutations=99, n_features=1)
+    assert found.test["smallest_attainable_pvalue"] >= 1 / 126
+    assert "donor" not in found.directions.index
+
+
+def test_missing_values(table):
+    holes = table.copy()
+    holes.loc[:4, "age"] = np.nan
+    with pytest.raises(ValueError, match="age"):
+        compare(holes, groups="group", n_permutations=19)
+    found = compare(holes, groups="group", n_permutations=19, missing="impute", n_features=2, select=False)
+    assert any("age" in note for note in found.notes)
+
+
+def test_real_table_of_others():
+    bunch = load_breast_cancer(as_frame=True)
+    groups = bunch.target_names[bunch.target]
+    found = compare(bunch.data.iloc[:, :10], groups=groups, n_permutations=39, n_features=3)
+    assert found.pvalue == pytest.approx(1 / 40)
+    assert found.upper_bound >= found.divergences[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"n_permutations": -1}, "n_permutations"),
+        ({"n_permutations": 2.5}, "n_permutations"),
+        ({"time_budget": 0}, "time_budget"),
+        ({"groups": "grup"}, "group"),
+        ({"n_features": 99}, "n_features"),
+        ({"scale": "unit"}, "scale"),
+        ({"missing": "ignore"}, "missing"),
+    ],
+)
+def test_bad_arguments_are_named(table, options, words):
+    with pytest.raises(ValueError, match=words):
+        compare(table, **{"groups": "group", "n_permutations": 19, **options})
+
+
+def test_nothing_differs():
+    rng = np.random.default_rng(3)
+    same = compare(rng.normal(size=(40, 3)), rng.normal(size=(40, 3)), n_permutations=39)
+    assert same.pvalue > 0.05
+    assert "No difference" in same.summary()
+    assert callable(front_door)
