@@ -41,7 +41,7 @@ _LOCAL = threading.local()
 
 
 def scratch() -> Workspace:
-    """This thread's own buffers, for work that ends with the call and returns none of them.
+    """Buffers of the calling thread, for work that ends with the call and returns none of them.
 
     Examples
     --------

@@ -1,0 +1,90 @@
+"""Projections in multiples of their own spread.
+
+A divergence that compares standardised projections does not depend on the length of a direction, and needs
+no unit for its bandwidth. Mean and standard deviation are those of all labelled rows together, so they do
+not depend on who belongs to which group, and a permutation does not change them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from princdiff.divergences.pairs import row_masses
+from princdiff.divergences.sorting import Workspace
+from princdiff.labels import Labels
+
+
+class Standardised(NamedTuple):
+    """Projections with mean 0 and standard deviation 1 over the labelled rows.
+
+    Attributes
+    ----------
+    values : array of shape (n_columns, n_rows)
+        Standardised projections; all 0 where a column is constant.
+    scale : array of shape (n_columns, 1)
+        What the centred projections were multiplied by: 1 / standard deviation, or 0.
+    masses : array broadcastable to (n_columns, n_rows)
+        Share of each row in mean and standard deviation.
+    """
+
+    values: NDArray
+    scale: NDArray
+    masses: NDArray
+
+    def pull_back(self, slopes: NDArray) -> NDArray:
+        """Derivative by the projections from that by the standardised ones, in place.
+
+        A row also moves the mean and the standard deviation, and with them all the others. The
+        standardised values are used up.
+        """
+        total = slopes.sum(axis=1, keepdims=True)
+        along = np.einsum("cn,cn->c", slopes, self.values)[:, None]
+        common = np.multiply(self.values, along, out=self.values)
+        common += total
+        common *= self.masses
+        slopes -= common
+        slopes *= self.scale
+        return slopes
+
+
+def standardise(projections: NDArray, labels: Labels, workspace: Workspace) -> Standardised:
+    """Standardise each column.
+
+    Parameters
+    ----------
+    projections : array of shape (n_columns, n_rows)
+        Projected rows.
+    labels : Labels
+        Who takes part, with what weight.
+    workspace : Workspace
+        Buffers to reuse; the values are in one of them.
+
+    Returns
+    -------
+    Standardised
+
+    Examples
+    --------
+    >>> labels = Labels([[0, 1, 255]], 2)
+    >>> standardise(np.array([[1.0, 3.0, 99.0]]), labels, Workspace()).values[:, :2]
+    array([[-1.,  1.]])
+    """
+    dtype = projections.dtype
+    masses = row_masses(labels).astype(dtype)
+    values = workspace.array("standardised", projections.shape, dtype)
+    if masses.size == 1:
+        np.subtract(projections, projections.mean(axis=1, keepdims=True), out=values)
+        variance = np.einsum("cn,cn->c", values, values) * masses[0]
+    else:
+        masses = np.broadcast_to(masses, projections.shape)
+        np.subtract(projections, np.einsum("cn,cn->c", projections, masses)[:, None], out=values)
+        variance = np.einsum("cn,cn,cn->c", values, values, masses, optimize=False)
+    # Rounding leaves a constant column with a spread near machine precision, not 0.
+    largest = np.maximum(projections.max(axis=1), -projections.min(axis=1))
+    constant = variance <= (16 * np.finfo(dtype).eps * largest) ** 2
+    scale = np.divide(1.0, np.sqrt(variance), out=np.zeros_like(variance), where=~constant)[:, None]
+    values *= scale
+    return Standardised(values, scale, masses)

@@ -1,0 +1,397 @@
+"""The charts, as Vega-Lite specifications: plain dicts that the page's copy of Vega draws.
+
+Names from users' files are only ever values of the data, never names of fields or parts of an expression.
+Colours are the page's CSS variables, so light, dark and print need no second drawing.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Spec = dict[str, Any]
+
+PALETTE_SIZE = 7
+_GRID_POINTS = 161
+_NULL_BINS = 30
+_LONGEST_LABEL = 28
+_HEIGHT = 240
+
+
+@cache
+def library() -> str:
+    """The JavaScript of Vega, Vega-Lite and Vega-Embed, out of the installed package.
+
+    Bundling takes seconds, hence the cache.
+    """
+    try:
+        import vl_convert
+    except ImportError as error:
+        raise ImportError(
+            "the HTML report needs its charting library, which is not installed; "
+            "install it with: pip install 'princdiff[report]'"
+        ) from error
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+
+
+def rounded(value: Any, digits: int = 5) -> Any:
+    """Numbers short enough for the page; what is not a finite number is None."""
+    if isinstance(value, list | tuple | np.ndarray):
+        return [rounded(item, digits) for item in value]
+    if value is None or not np.isfinite(value):
+        return None
+    short = float(f"{value:.{digits}g}")
+    return int(short) if short.is_integer() and abs(short) < 1e15 else short
+
+
+def labels(names: list[str]) -> list[str]:
+    """Short and distinct names for tooltips, where a line is all the room there is."""
+    result: list[str] = []
+    for name in names:
+        short = name if len(name) <= _LONGEST_LABEL else name[: _LONGEST_LABEL - 1] + "…"
+        alike = sum(other == short or other.startswith(f"{short} (") for other in result)
+        result.append(short if alike == 0 else f"{short} ({alike + 1})")
+    return result
+
+
+def projection(quantiles: list[NDArray[np.float64]], rows: list[int], names: list[str]) -> Spec:
+    """The groups' densities along a direction, from their quantiles at evenly spaced levels.
+
+    Parameters
+    ----------
+    quantiles : list of arrays of shape (n_levels,)
+        One array a group.
+    rows : list of int
+        Rows in each group: few rows are smoothed more.
+    names : list of str
+        Groups.
+
+    Returns
+    -------
+    dict
+        Specification.
+    """
+    low, high = visible_range(quantiles)
+    grid = np.linspace(low, high, _GRID_POINTS)
+    levels = (np.arange(len(quantiles[0])) + 0.5) / len(quantiles[0])
+    curves, strips = (
+        [],
+        [{"x": rounded(a), "x2": rounded(b), "at": rounded((a + b) / 2, 3)} for a, b in pairwise(grid)],
+    )
+    for index, (points, count) in enumerate(zip(quantiles, rows, strict=True)):
+        density = _density(points, count, grid)
+        curves += [
+            {"x": rounded(x), "y": rounded(y, 4), "group": index} for x, y in zip(grid, density, strict=True)
+        ]
+        for strip in strips:
+            below = np.interp((strip["x"] + strip["x2"]) / 2, points, levels, left=0.0, right=1.0)
+            strip[f"g{index}"] = f"{100 * below:.0f} % of its rows lie below"
+    medians = [{"x": rounded(np.median(points)), "group": index} for index, points in enumerate(quantiles)]
+    horizontal = _x("x", "score", domain=[rounded(low), rounded(high)])
+    vertical = {"field": "y", "type": "quantitative", "axis": None}
+    return _chart(
+        "Density of the score in each group",
+        [
+            *_curves({"values": curves}, horizontal, vertical, len(names)),
+            {
+                "data": {"values": medians},
+                "mark": {"type": "rule", "strokeWidth": 1.5, "strokeDash": [2, 3]},
+                "encoding": {"x": {"field": "x", "type": "quantitative"}, "color": _colour(len(names))},
+            },
+            _hover(strips, {"at": "score"}, names),
+        ],
+    )
+
+
+def visible_range(quantiles: list[NDArray[np.float64]]) -> tuple[float, float]:
+    """What the axis of the projection spans: everything, unless far outliers would flatten the rest."""
+    together = np.concatenate(quantiles)
+    low, high = float(together.min()), float(together.max())
+    inner = [np.quantile(points, [0.01, 0.99]) for points in quantiles]
+    near_low, near_high = min(float(pair[0]) for pair in inner), max(float(pair[1]) for pair in inner)
+    if high - low > 2.5 * (near_high - near_low) > 0:
+        low, high = max(low, near_low), min(high, near_high)
+    margin = 0.06 * (high - low) or 0.5
+    return low - margin, high + margin
+
+
+def feature(names: list[str]) -> Spec:
+    """One feature's histograms; the page fills in ``steps`` and ``bins`` when a row is chosen."""
+    axis = {"format": "~%", "tickCount": 4, "title": "share of the group's rows"}
+    vertical = {"field": "y", "type": "quantitative", "axis": axis}
+    return _chart(
+        "Distribution of the feature in each group",
+        [
+            *_curves({"name": "steps"}, _x("x", None, nice=False), vertical, len(names), "step-after"),
+            _hover({"name": "bins"}, {"range": "value"}, names),
+        ],
+        height=210,
+    )
+
+
+def null(values: NDArray[np.float64], observed: float) -> Spec:
+    """Histogram of the statistic under relabelling, and the observed one.
+
+    Parameters
+    ----------
+    values : array of shape (n_permutations,)
+        Statistics of the relabellings.
+    observed : float
+        Statistic of the groups as they are.
+
+    Returns
+    -------
+    dict
+        Specification.
+    """
+    counts, edges = np.histogram(values, _null_edges(values))
+    bars = [
+        {"x": rounded(a), "x2": rounded(b), "n": int(n), "range": f"{a:.3g} to {b:.3g}"}
+        for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True)
+    ]
+    low, high = min(edges[0], observed), max(edges[-1], observed)
+    margin = 0.04 * (high - low)
+    # The label stands on the side where there is room.
+    right = observed > (low + high) / 2
+    domain = [rounded(low - margin), rounded(high + margin)]
+    mark = {"data": {"values": [{"x": rounded(observed), "label": "observed"}]}}
+    position = {"field": "x", "type": "quantitative"}
+    return _chart(
+        "Statistic of the relabellings, and the observed one",
+        [
+            {
+                "data": {"values": bars},
+                "mark": {"type": "bar", "color": "var(--quiet)", "binSpacing": 1},
+                "encoding": {
+                    "x": {**_x("x", "statistic", domain=domain), "bin": "binned"},
+                    "x2": {"field": "x2"},
+                    "y": {
+                        "field": "n",
+                        "type": "quantitative",
+                        "axis": {"title": "relabellings", "tickCount": 4, "tickMinStep": 1},
+                    },
+                    "tooltip": [
+                        {"field": "range", "type": "nominal", "title": "statistic"},
+                        {"field": "n", "type": "quantitative", "title": "relabellings"},
+                    ],
+                },
+            },
+            {
+                **mark,
+                "mark": {"type": "rule", "color": "var(--accent)", "strokeWidth": 2.5},
+                "encoding": {"x": position},
+            },
+            {
+                **mark,
+                "mark": {
+                    "type": "text",
+                    "color": "var(--accent)",
+                    "align": "right" if right else "left",
+                    "dx": -7 if right else 7,
+                    "y": 10,
+                    "fontWeight": 600,
+                    "fontSize": 13,
+                },
+                "encoding": {"x": position, "text": {"field": "label", "type": "nominal"}},
+            },
+        ],
+        height=200,
+    )
+
+
+def _null_edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    low, high = float(values.min()), float(values.max())
+    if high - low <= 1e-9 * max(1.0, abs(high)):
+        low, high = low - 0.5, high + 0.5
+    return np.linspace(low, high, int(np.clip(np.sqrt(len(values)) * 1.5, 8, _NULL_BINS)) + 1)
+
+
+def splits(pvalues: NDArray[np.float64]) -> Spec:
+    """P-values of the splits of a split test, each a tick on the line from 0 to 1."""
+    points = [{"x": rounded(value, 3), "split": index + 1} for index, value in enumerate(pvalues)]
+    return _chart(
+        "P-value of each split",
+        [
+            {
+                "data": {"values": points},
+                "mark": {"type": "tick", "color": "var(--accent)", "thickness": 2, "size": 30},
+                "encoding": {
+                    "x": _x("x", "p-value of a split", domain=[0, 1], nice=False),
+                    "tooltip": [
+                        {"field": "split", "type": "quantitative"},
+                        {"field": "x", "type": "quantitative", "title": "p-value"},
+                    ],
+                },
+            }
+        ],
+        height=60,
+    )
+
+
+def path(grid: list[float], fitted: list[float], held_out: list[float], chosen: float) -> Spec:
+    """Divergence against the number of features, on the rows fitted and on rows held out."""
+    curves = [
+        {"k": rounded(k), "y": rounded(value), "curve": curve}
+        for curve, values in enumerate((fitted, held_out))
+        for k, value in zip(grid, values, strict=True)
+    ]
+    wide = min(grid) > 0 and max(grid) / min(grid) > 20
+    horizontal: Spec = {
+        "field": "k",
+        "type": "quantitative",
+        "scale": {"type": "log" if wide else "linear", "nice": False},
+        "axis": {"title": "features used", "format": "~s", "labelOverlap": True, "grid": False},
+    }
+    if wide:
+        # Round numbers, and never two labels in one place.
+        horizontal["axis"]["values"] = [
+            m * 10**e for e in range(7) for m in (1, 2, 5) if min(grid) <= m * 10**e <= max(grid)
+        ]
+    curve = {
+        "field": "curve",
+        "type": "nominal",
+        "legend": None,
+        "scale": {"domain": [0, 1], "range": ["var(--quiet)", "var(--accent)"]},
+    }
+    return _chart(
+        "Divergence against the number of features",
+        [
+            {
+                "data": {"values": [{"k": rounded(chosen)}]},
+                "mark": {"type": "rule", "color": "var(--ink)", "strokeDash": [3, 3]},
+                "encoding": {"x": {"field": "k", "type": "quantitative"}},
+            },
+            {
+                "data": {"values": curves},
+                "mark": {"type": "line", "point": {"size": 40, "filled": True}},
+                "encoding": {
+                    "x": horizontal,
+                    "y": {
+                        "field": "y",
+                        "type": "quantitative",
+                        "axis": {"title": "divergence", "tickCount": 5},
+                    },
+                    "color": curve,
+                    # The wider line stays visible where the two coincide, which is the good case.
+                    "strokeWidth": {**curve, "type": "ordinal", "scale": {"domain": [0, 1], "range": [6, 2]}},
+                    "tooltip": [
+                        {"field": "k", "type": "quantitative", "title": "features"},
+                        {"field": "y", "type": "quantitative", "title": "divergence", "format": ".4~g"},
+                    ],
+                },
+            },
+        ],
+        height=200,
+    )
+
+
+def _density(points: NDArray[np.float64], rows: int, grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Gaussian kernel density of evenly spaced quantiles; a group without spread is a narrow peak."""
+    spread = float(points.std())
+    middle = float(np.subtract(*np.quantile(points, [0.75, 0.25]))) / 1.34
+    if middle > 0:
+        spread = min(spread, middle)
+    # Quantiles carry no sampling noise of their own, so the smoothing follows the rows behind them.
+    width = 0.9 * spread * min(max(rows, 2), 2000) ** -0.2
+    width = max(width, float(np.ptp(grid)) / 80)
+    offsets = (grid[:, None] - points) / width
+    return np.exp(-0.5 * offsets**2).mean(axis=1) / (width * np.sqrt(2 * np.pi))
+
+
+def _curves(data: Spec, x: Spec, y: Spec, count: int, interpolate: str = "linear") -> list[Spec]:
+    """A filled curve for each group; the outline is a layer of its own because only lines can be dashed."""
+    encoding = {"x": x, "y": {**y, "stack": None}, "color": _colour(count)}
+    fill = 0.28 if count <= 3 else 0.06
+    return [
+        {
+            "data": data,
+            "mark": {"type": "area", "interpolate": interpolate, "fillOpacity": fill},
+            "encoding": encoding,
+        },
+        {
+            "data": data,
+            "mark": {"type": "line", "interpolate": interpolate, "strokeWidth": 2},
+            "encoding": {"x": x, "y": y, "color": _colour(count), "strokeDash": _dash(count)},
+        },
+    ]
+
+
+def _hover(data: Any, first: dict[str, str], names: list[str]) -> Spec:
+    """Strips over the whole height, unseen until pointed at, that tell every group's figure at once."""
+    values = data if isinstance(data, dict) else {"values": data}
+    tips = [{"field": field, "type": "nominal", "title": title} for field, title in first.items()]
+    tips += [
+        {"field": f"g{index}", "type": "nominal", "title": label} for index, label in enumerate(labels(names))
+    ]
+    return {
+        "data": values,
+        "params": [
+            {"name": "pointed", "select": {"type": "point", "on": "pointerover", "clear": "pointerout"}}
+        ],
+        "mark": {"type": "rect", "color": "var(--ink)", "cursor": "crosshair"},
+        "encoding": {
+            "x": {"field": "x", "type": "quantitative"},
+            "x2": {"field": "x2"},
+            "opacity": {"condition": {"param": "pointed", "empty": False, "value": 0.15}, "value": 0},
+            "tooltip": tips,
+        },
+    }
+
+
+def _x(
+    field: str, title: str | None, *, domain: list[float] | None = None, nice: bool | None = None
+) -> dict[str, Any]:
+    scale: dict[str, Any] = {"zero": False}
+    if domain is not None:
+        scale = {"domain": domain, "nice": False}
+    elif nice is not None:
+        scale["nice"] = nice
+    axis = {"title": title, "grid": False, "labelOverlap": True, "labelFlush": True, "tickCount": 8}
+    return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
+
+
+def _colour(count: int) -> dict[str, Any]:
+    shades = [f"var(--g{index % PALETTE_SIZE})" for index in range(count)]
+    scale = {"domain": list(range(count)), "range": shades}
+    return {"field": "group", "type": "nominal", "legend": None, "scale": scale}
+
+
+def _dash(count: int) -> dict[str, Any]:
+    """Beyond the palette's end its colours come again, dashed."""
+    dashes = [[1, 0], [6, 3], [2, 2]]
+    chosen = [dashes[min(index // PALETTE_SIZE, 2)] for index in range(count)]
+    scale = {"domain": list(range(count)), "range": chosen}
+    return {"field": "group", "type": "nominal", "legend": None, "scale": scale}
+
+
+def _chart(description: str, layers: list[Spec], *, height: int = _HEIGHT) -> Spec:
+    ink = {"labelColor": "var(--soft)", "titleColor": "var(--soft)"}
+    return {
+        "description": description,
+        "width": "container",
+        "height": height,
+        "autosize": {"type": "fit", "contains": "padding"},
+        "background": "transparent",
+        "padding": {"left": 2, "right": 8, "top": 6, "bottom": 2},
+        "layer": layers,
+        "config": {
+            "font": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif",
+            "view": {"stroke": None},
+            "axis": {
+                **ink,
+                "labelFontSize": 12,
+                "titleFontSize": 12,
+                "titleFontWeight": "normal",
+                "titlePadding": 8,
+                "domainColor": "var(--line)",
+                "tickColor": "var(--line)",
+                "gridColor": "var(--line)",
+                "gridOpacity": 0.6,
+            },
+            "axisY": {"domain": False, "ticks": False},
+        },
+    }
