@@ -12,13 +12,13 @@ PIP_INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check
 .PHONY: help demo test lint bench clean
 
 help:
-	@echo "make demo   what separates malignant from benign tumours: a table and a picture"
+	@echo "make demo   what separates malignant from benign tumours: a table and a report"
 	@echo "make test   the tests (set PRINCDIFF_DATA to include those on real data)"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  the benchmarks of the core"
 	@echo "make clean  remove caches and build products ($(VENV) stays)"
 
-demo: $(VENV)/.stamp-core
+demo: $(VENV)/.stamp-report
 	$(PY) -m princdiff.demo
 
 test: $(VENV)/.stamp-test
@@ -41,6 +41,11 @@ $(PY):
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("princdiff needs Python 3.11 or newer, but $(PYTHON) is " + sys.version.split()[0] + ": say which to use with make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
 
+# The report of the demo needs its extra.
+$(VENV)/.stamp-report: pyproject.toml | $(PY)
+	$(PIP_INSTALL) -e '.[report]'
+	@touch $@ $(VENV)/.stamp-core
+
 # Order-only on the interpreter: its time stamp is the system's and says nothing about ours.
 $(VENV)/.stamp-core: pyproject.toml | $(PY)
 	$(PIP_INSTALL) -e .
@@ -48,8 +53,8 @@ $(VENV)/.stamp-core: pyproject.toml | $(PY)
 
 $(VENV)/.stamp-test: pyproject.toml | $(PY)
 	$(PIP_INSTALL) -e '.[test]'
-	@touch $@ $(VENV)/.stamp-core
+	@touch $@ $(VENV)/.stamp-report $(VENV)/.stamp-core
 
 $(VENV)/.stamp-dev: pyproject.toml | $(PY)
 	$(PIP_INSTALL) -e '.[dev]'
-	@touch $@ $(VENV)/.stamp-test $(VENV)/.stamp-core
+	@touch $@ $(VENV)/.stamp-test $(VENV)/.stamp-report $(VENV)/.stamp-core

@@ -497,10 +497,10 @@ def _score(arguments: argparse.Namespace) -> int:
         f"{Path(arguments.file).name}: {rows} row{'s' if rows != 1 else ''}, {where} {worst['group']}, "
         f"{worst['effect']:.2g} standard deviations away along the direction of the comparison."
     )
+    screen = _screen(sys.stdout, arguments)
     if arguments.quiet:
         _say(printable(sentence))
     else:
-        screen = _screen(sys.stdout, arguments)
         lines = [screen.bold(line) for line in screen.prose(sentence)]
         _say("\n".join([*lines, "", *judgement(scores, screen)]))
     if arguments.max_effect is None:
@@ -508,10 +508,11 @@ def _score(arguments: argparse.Namespace) -> int:
     apart = bool(worst["effect"] > arguments.max_effect)
     if not arguments.quiet:
         words = ("differs", "above", DIFFERENT) if apart else ("does not differ", "not above", SAME)
-        _say(
-            f"\nDecision: the batch {words[0]} by the rule given: the effect {worst['effect']:.2g} is "
+        decision = (
+            f"Decision: the batch {words[0]} by the rule given: the effect {worst['effect']:.2g} is "
             f"{words[1]} {arguments.max_effect:g} (exit code {words[2]})."
         )
+        _say("\n".join(["", *screen.prose(decision)]))
     return DIFFERENT if apart else SAME
 
 
@@ -625,7 +626,9 @@ def _say(text: str) -> None:
     try:
         print(text, flush=True)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def _fail(message: str, arguments: argparse.Namespace, code: int = BAD_INPUT) -> int:

@@ -145,7 +145,8 @@ def compare(
     notes = list(prepared.notes) + comparison.notes
     for warning in caught:
         text = str(warning.message)
-        if issubclass(warning.category, UserWarning) and not any(text in note for note in notes):
+        told = any(note in text or text in note for note in notes)
+        if issubclass(warning.category, UserWarning) and not told:
             notes.append(text)
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     asked = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import warnings
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -161,7 +162,10 @@ class DifferenceResult:
         """
         missing = self.parameters["missing"]
         codings = [Coding(**{**coding, "levels": _tuple(coding["levels"])}) for coding in self.codings]
-        values = encode(rows, codings, missing=missing).rows
+        encoded = encode(rows, codings, missing=missing)
+        for note in encoded.notes:
+            warnings.warn(note, UserWarning, stacklevel=2)
+        values = encoded.rows
         factors = np.asarray(self.reference["factors"])
         projected = np.asarray(values @ (self.directions.to_numpy() * factors[:, None]))
         records = []
@@ -237,7 +241,7 @@ class DifferenceResult:
         return {"kind_of_file": KIND, "format": FORMAT, **content}
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """Write as JSON text, to a file if a path is given; NaN stands as null in lists of numbers."""
+        """Write as JSON text, to a file if a path is given; NaN stands as NaN, which Python reads back."""
         text = json.dumps(self.to_dict(), allow_nan=True)
         if path is not None:
             write_text(path, text)
@@ -305,10 +309,20 @@ def write_text(path: str | Path, text: str) -> None:
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
+        os.chmod(beside, _usual_mode(path))
         os.replace(beside, path)
     except BaseException:
         os.unlink(beside)
         raise
+
+
+def _usual_mode(path: Path) -> int:
+    """Permissions of the file that is replaced, or those that a new file gets."""
+    if path.exists():
+        return path.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def _plain(value: Any) -> Any:

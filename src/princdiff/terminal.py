@@ -29,7 +29,7 @@ _LEAST_BAR, _MORE_BAR = 6, 14
 _LEAST_NAME, _GOOD_NAME, _LONG_NAME = 12, 36, 60
 _GAP = "  "
 _HARD = "\N{NO-BREAK SPACE}"
-_UNBROKEN = re.compile(r"\bp = |\d %")
+_UNBROKEN = re.compile(r"\bp = |\d %|\bexit code ")
 _KINDS = {"location": "shift", "scale": "spread", "shape": "shape"}
 # How messages of the library call an argument, and how the command line does.
 _OPTIONS = (

@@ -17,6 +17,8 @@ def headline(result: DifferenceResult) -> str:
     """The answer in one or two sentences."""
     names = _listed(list(result.groups))
     pvalue = format_pvalue(result)
+    if np.isnan(result.pvalue):
+        return f"The groups {names} were not tested. {carriers(result)} {kind_sentence(result)}"
     if not result.pvalue <= LEVEL:
         return f"No difference between {names} could be shown ({pvalue})."
     return f"The groups {names} differ ({pvalue}). {carriers(result)} {kind_sentence(result)}"
@@ -63,7 +65,11 @@ def certainty(result: DifferenceResult) -> str:
     gap = max(0.0, 1 - float(result.divergences[0]) / bound)
     proven = result.certificate.get("kind") == "certificate"
     words = "is at most" if proven else "is, by an estimate that is no proof, about"
-    return f"No direction can be better by much: this one {words} {100 * gap:.2g} % below the best possible."
+    amount = "0.01" if gap < 1e-4 else f"{100 * gap:.2g}"
+    sentence = f"The direction found {words} {amount} % below the best possible one."
+    if gap > 0.2:
+        sentence += " The bound is loose here, as it often is with many features and few rows."
+    return sentence
 
 
 def test_sentence(result: DifferenceResult) -> str:

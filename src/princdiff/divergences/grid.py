@@ -163,17 +163,16 @@ class Binned:
     def _histograms(self, n_groups: int) -> NDArray[np.float64]:
         """Spread by the quadratic spline: its weights are polynomials, so sums of powers suffice."""
         power = self._buffer("power", self._offset.shape, np.float64)
-        np.copyto(power, self._offset)
+        np.multiply(self._offset, 0.5, out=power)
         first = self._count(power)[:, :n_groups]
-        power *= power
+        power *= self._offset
         second, count = self._count(power)[:, :n_groups], self._count(None)[:, :n_groups]
-        result, outer = (self._buffer(name, count.shape, np.float64) for name in ("masses", "outer"))
-        np.multiply(count, 0.75, out=result)
-        result -= second
+        # A row at distance f beyond its nearest point gives 1/8 + f**2 / 2 +- f / 2 to the two beside it.
+        outer, result = (self._buffer(name, count.shape, np.float64) for name in ("outer", "masses"))
         np.multiply(count, 0.125, out=outer)
-        second *= 0.5
         outer += second
-        first *= 0.5
+        np.subtract(count, outer, out=result)
+        result -= outer
         # The ends of the grid are empty: nothing is lost by leaving the outermost points alone.
         outer += first
         result[..., 1:] += outer[..., :-1]

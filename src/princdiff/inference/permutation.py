@@ -32,9 +32,11 @@ from princdiff.inference.schemes import Scheme
 from princdiff.inference.tails import pareto_pvalue
 from princdiff.inference.tuning import held_out_by_level
 from princdiff.labels import Labels
-from princdiff.parallel import single_threaded_blas
+from princdiff.parallel import in_threads, single_threaded_blas
 from princdiff.samples import Samples, Scale
+from princdiff.solvers.starts import marginal_divergences
 
+SINGLE = ("single features", 1)
 STATISTICS = ("adaptive", "divergence", "paper")
 # Labellings solved together; the number does not depend on n_jobs, so neither do the results.
 _CHUNK = 50
@@ -122,9 +124,10 @@ def permutation_test(
     n_permutations : int, default=999
         Random relabellings; all distinct ones where they are fewer.
     statistic : {"adaptive", "divergence", "paper"}, default="adaptive"
-        "adaptive": the best over a grid of sparsity levels and metrics, each standardised over all
-        labellings, the observed one included. "divergence": the divergence at ``n_features``. "paper":
-        the divergence at a sparsity chosen by cross-validation, anew for each labelling.
+        "adaptive": the best over a grid of sparsity levels and metrics, and over single features, each
+        standardised over all labellings, the observed one included. "divergence": the divergence at
+        ``n_features``. "paper": the divergence at a sparsity chosen by cross-validation, anew for each
+        labelling.
     n_features : int, optional
         For "divergence": the sparsity level; default all features.
     metric : {"mixed", "euclidean", "whitened"}, default="mixed"
@@ -189,14 +192,17 @@ def permutation_test(
     values, directions = _all_labellings(
         problem, grid, compute, early_stop, n_jobs, progress, keep_directions
     )
+    cells = grid.cells
     if statistic == "adaptive":
+        cells = [*cells, SINGLE]
+        values = np.column_stack([values, _best_single_feature(problem, len(values), n_jobs)])
         scores = standardised(values)
     elif statistic == "paper":
         scores = values[:, -1:]
         values = values[:, :-1]
     else:
         scores = values
-    return _summarise(problem.scheme, grid, values, scores, directions, tail)
+    return _summarise(problem.scheme, cells, values, scores, directions, tail)
 
 
 @dataclass(frozen=True)
@@ -346,6 +352,28 @@ def _all_labellings(
     return np.concatenate(values), np.concatenate(directions) if directions else None
 
 
+def _best_single_feature(problem: Problem, n_labellings: int, n_jobs: int | None) -> NDArray[np.float64]:
+    """The largest single-feature divergence of each labelling, every feature on its own null scale.
+
+    The squared distance of a 0/1 feature grows with the difference of proportions, that of a continuous one
+    with its square: in a table of both the former would drown the latter. Standardised over all labellings,
+    the observed one included, they compare.
+    """
+    size = max(1, _CHUNK_ELEMENTS // (problem.samples.n_rows * 10))
+    chunks = np.split(np.arange(n_labellings), np.arange(size, n_labellings, size))
+
+    def run(indices: NDArray[np.intp]) -> NDArray[np.float32]:
+        labels = problem.labels(indices)
+        parts = np.empty((len(indices), problem.samples.n_features), dtype=np.float32)
+        for columns in labels.homogeneous():
+            own = labels.take(columns)
+            parts[columns] = np.sqrt(marginal_divergences(problem.samples, own, Wasserstein2()))
+        return parts
+
+    roots = np.concatenate(in_threads(run, chunks, n_jobs)).astype(np.float64)
+    return standardised(roots).max(axis=1)
+
+
 def _reached(values: list[NDArray], wanted: int) -> bool:
     """Whether enough relabellings have reached the observed statistic."""
     scores = np.concatenate(values)[:, 0]
@@ -368,7 +396,7 @@ def _tolerance(scores: NDArray[np.float64]) -> float:
 
 def _summarise(
     scheme: Scheme,
-    grid: Grid,
+    cells: list[tuple[str, int]],
     values: NDArray[np.float64],
     scores: NDArray[np.float64],
     directions: NDArray | None,
@@ -380,17 +408,17 @@ def _summarise(
     alone = np.array([_pvalue(column) for column in z.T])
     kept = None
     if directions is not None:
-        place = z.argmax(axis=1)
+        place = z[:, : directions.shape[1]].argmax(axis=1)
         kept = directions[np.arange(len(directions)), place]
-    level = int(best[0]) if scores.shape[1] == len(grid.cells) else int(z[0].argmax())
+    level = int(best[0]) if scores.shape[1] == len(cells) else int(z[0].argmax())
     return PermutationResult(
         statistic=float(statistics[0]),
         pvalue=_pvalue(statistics),
         null=statistics[1:],
-        levels=grid.cells,
+        levels=cells,
         level_pvalues=alone,
         values=values,
-        best_level=grid.cells[level],
+        best_level=cells[level],
         smallest_attainable_pvalue=max(scheme.smallest_pvalue, 1 / len(statistics)),
         n_permutations=len(statistics) - 1,
         exact=scheme.exhaustive and len(statistics) == scheme.n_labellings,

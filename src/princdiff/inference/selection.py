@@ -130,7 +130,7 @@ def select_features(
     if goal == "all" and 1 / (n_shuffles + 1) > alpha / 2:
         raise ValueError(
             f"n_shuffles={n_shuffles} cannot give an adjusted p-value below {alpha / 2:g}; "
-            f"use at least {int(np.ceil(2 / alpha))}"
+            f"use at least {int(np.ceil(2 / alpha)) - 1}"
         )
     checker = BaseEstimator()
     rows = checks.check_rows(checker, X, reset=True)
@@ -150,7 +150,8 @@ def select_features(
             control = f"features are taken out until the rest does not differ at level {alpha:g}"
         selected = table["selected"].to_numpy()
         table["share"] = _shares(rows, labels, selected, rng, n_jobs)
-        complement = _test(rows, codes, ~selected, "pooled", n_permutations, rng, n_jobs)
+        own_scale = scale if goal == "minimal" else "pooled"
+        complement = _test(rows, codes, ~selected, own_scale, n_permutations, rng, n_jobs)
     columns = ["feature", "selected", "share", "score", "pvalue", "round", "reason"]
     return SelectionResult(selected, table[columns], complement, control)
 
@@ -213,10 +214,15 @@ class _CompleteSelection:
         features = self._open()
         if len(features) == 0:
             return False
-        shuffled = shuffled_scores(
-            self._values, features, folds, self._divergence, self._seeds(), self._n_jobs
+        seeds = self._seeds()
+        shuffled = shuffled_scores(self._values, features, folds, self._divergence, seeds, self._n_jobs)
+        # A feature's own divergence is one more score: weak features of another kind than the leading ones
+        # (0/1 beside continuous) have little credit along any direction.
+        alone = self._single_features(features, seeds)
+        scores, pvalues = family_wise_pvalues(
+            np.concatenate([observed[:, features], alone[:1]]),
+            np.concatenate([shuffled, alone[1:, None, :].astype(np.float32)], axis=1),
         )
-        scores, pvalues = family_wise_pvalues(observed[:, features], shuffled)
         found = pvalues <= self._alpha
         self._scores[features] = scores
         # Half of the error is kept for suppressors, hence the factor two.
@@ -224,6 +230,16 @@ class _CompleteSelection:
         self._round[features[found]] = number
         self._reason[features[found]] = "differs along the directions found"
         return bool(found.any())
+
+    def _single_features(self, features: NDArray[np.intp], seeds: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Root divergence of each feature, observed and under the shuffles, (n_shuffles + 1, n_features)."""
+        codes = self._labels.codes[0]
+        # To shuffle the rows of the features is to shuffle the labels the other way.
+        orders = [np.random.default_rng(int(seed)).permutation(len(codes)) for seed in seeds]
+        permuted = np.array([codes, *(codes[np.argsort(order)] for order in orders)])
+        labels = Labels(permuted, self._labels.n_groups)
+        samples = Samples(self._values[:, features])
+        return np.sqrt(marginal_divergences(samples, labels, self._divergence, self._n_jobs))
 
     def _suppressor_pass(self, names: NDArray, number: int) -> bool:
         features = self._open()

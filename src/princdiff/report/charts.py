@@ -75,7 +75,7 @@ def projection(quantiles: list[NDArray[np.float64]], rows: list[int], names: lis
     dict
         Specification.
     """
-    low, high = visible_range(quantiles)
+    low, high = visible_range(quantiles, rows)
     grid = np.linspace(low, high, _GRID_POINTS)
     levels = (np.arange(len(quantiles[0])) + 0.5) / len(quantiles[0])
     curves, strips = (
@@ -107,7 +107,7 @@ def projection(quantiles: list[NDArray[np.float64]], rows: list[int], names: lis
     )
 
 
-def visible_range(quantiles: list[NDArray[np.float64]]) -> tuple[float, float]:
+def visible_range(quantiles: list[NDArray[np.float64]], rows: list[int]) -> tuple[float, float]:
     """What the axis of the projection spans: everything, unless far outliers would flatten the rest."""
     together = np.concatenate(quantiles)
     low, high = float(together.min()), float(together.max())
@@ -115,7 +115,9 @@ def visible_range(quantiles: list[NDArray[np.float64]]) -> tuple[float, float]:
     near_low, near_high = min(float(pair[0]) for pair in inner), max(float(pair[1]) for pair in inner)
     if high - low > 2.5 * (near_high - near_low) > 0:
         low, high = max(low, near_low), min(high, near_high)
-    margin = 0.06 * (high - low) or 0.5
+    # Smooth curves reach beyond the outermost rows, and must not end in mid-air.
+    beyond = max(_width(points, count) for points, count in zip(quantiles, rows, strict=True))
+    margin = max(0.06 * (high - low), min(3 * beyond, 0.3 * (high - low))) or 0.5
     return low - margin, high + margin
 
 
@@ -126,7 +128,9 @@ def feature(names: list[str]) -> Spec:
     return _chart(
         "Distribution of the feature in each group",
         [
-            *_curves({"name": "steps"}, _x("x", None, nice=False), vertical, len(names), "step-after"),
+            *_curves(
+                {"name": "steps"}, _x("x", None, nice=False, ticks=5), vertical, len(names), "step-after"
+            ),
             _hover({"name": "bins"}, {"range": "value"}, names),
         ],
         height=210,
@@ -243,8 +247,15 @@ def path(grid: list[float], fitted: list[float], held_out: list[float], chosen: 
     horizontal: Spec = {
         "field": "k",
         "type": "quantitative",
-        "scale": {"type": "log" if wide else "linear", "nice": False},
-        "axis": {"title": "features used", "format": "~s", "labelOverlap": True, "grid": False},
+        "scale": {"type": "log", "nice": False} if wide else {"zero": False, "nice": False},
+        "axis": {
+            "title": "features used",
+            "format": "~s",
+            "labelOverlap": "greedy",
+            "labelSeparation": 6,
+            "grid": False,
+            "tickMinStep": 1,
+        },
     }
     if wide:
         # Round numbers, and never two labels in one place.
@@ -289,15 +300,21 @@ def path(grid: list[float], fitted: list[float], held_out: list[float], chosen: 
     )
 
 
-def _density(points: NDArray[np.float64], rows: int, grid: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Gaussian kernel density of evenly spaced quantiles; a group without spread is a narrow peak."""
+def _width(points: NDArray[np.float64], rows: int) -> float:
+    """Width of the smoothing kernel, by Silverman's rule.
+
+    Quantiles carry no sampling noise of their own, so it follows the rows behind them.
+    """
     spread = float(points.std())
     middle = float(np.subtract(*np.quantile(points, [0.75, 0.25]))) / 1.34
     if middle > 0:
         spread = min(spread, middle)
-    # Quantiles carry no sampling noise of their own, so the smoothing follows the rows behind them.
-    width = 0.9 * spread * min(max(rows, 2), 2000) ** -0.2
-    width = max(width, float(np.ptp(grid)) / 80)
+    return float(0.9 * spread * min(max(rows, 2), 2000) ** -0.2)
+
+
+def _density(points: NDArray[np.float64], rows: int, grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Gaussian kernel density of evenly spaced quantiles; a group without spread is a narrow peak."""
+    width = max(_width(points, rows), float(np.ptp(grid)) / 80)
     offsets = (grid[:, None] - points) / width
     return np.exp(-0.5 * offsets**2).mean(axis=1) / (width * np.sqrt(2 * np.pi))
 
@@ -343,14 +360,19 @@ def _hover(data: Any, first: dict[str, str], names: list[str]) -> Spec:
 
 
 def _x(
-    field: str, title: str | None, *, domain: list[float] | None = None, nice: bool | None = None
+    field: str,
+    title: str | None,
+    *,
+    domain: list[float] | None = None,
+    nice: bool | None = None,
+    ticks: int = 8,
 ) -> dict[str, Any]:
     scale: dict[str, Any] = {"zero": False}
     if domain is not None:
         scale = {"domain": domain, "nice": False}
     elif nice is not None:
         scale["nice"] = nice
-    axis = {"title": title, "grid": False, "labelOverlap": True, "labelFlush": True, "tickCount": 8}
+    axis = {"title": title, "grid": False, "labelOverlap": "greedy", "labelSeparation": 6, "tickCount": ticks}
     return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
 
 

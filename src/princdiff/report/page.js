@@ -23,7 +23,7 @@
 
   // Charts
 
-  const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, tooltip: { disableDefaultStyle: true } };
+  const options = { mode: "vega-lite", renderer: "svg", actions: false, defaultStyle: false, ast: true, tooltip: { disableDefaultStyle: true } };
   const draw = (place, spec) => window.vegaEmbed(place, spec, options);
   for (const place of document.querySelectorAll("[data-chart]")) {
     const spec = data.charts[place.dataset.chart];

@@ -68,6 +68,7 @@ def render(result: DifferenceResult) -> str:
     return template.render(
         title=" and ".join(charts.labels(names)) if len(names) == 2 else f"{len(names)} groups",
         headline=visible(wording.headline(result)),
+        shown=bool(result.pvalue <= wording.LEVEL),
         figures=_figures(result),
         groups=[
             {
@@ -114,8 +115,8 @@ def page_data(result: DifferenceResult) -> dict[str, Any]:
     content = result.to_dict()
     groups = [visible(name) for name in content["groups"]]
     table = dict(zip(content["table"]["columns"], content["table"]["data"], strict=True))
-    names = [visible(str(name)) for name in table["feature"]]
-    columns = [visible(str(name)) for name in table["column"]]
+    names = [visible(str(name)) or "(no name)" for name in table["feature"]]
+    columns = [visible(str(name)) or "(no name)" for name in table["column"]]
     features: dict[str, Any] = {name: charts.rounded(table[name], _DIGITS) for name in _NUMBERS}
     features["name"] = names
     features["column"] = [
@@ -205,7 +206,7 @@ def _projection_captions(result: DifferenceResult, names: list[str]) -> list[dic
     captions = []
     for component in _components(result):
         quantiles = [np.asarray(group["quantiles"], dtype=float) for group in component]
-        low, high = charts.visible_range(quantiles)
+        low, high = charts.visible_range(quantiles, [int(group["rows"]) for group in component])
         lost = max(float(np.mean((points < low) | (points > high))) for points in quantiles)
         captions.append(
             {
@@ -243,7 +244,7 @@ def _bound(result: DifferenceResult) -> dict[str, str]:
     return {
         "found": f"{found:.4g}",
         "bound": f"{bound:.4g}" if np.isfinite(bound) else "",
-        "how": visible(str(result.certificate.get("how", ""))) if np.isfinite(bound) else "",
+        "how": visible(str(result.certificate.get("how", ""))).rstrip(".") if np.isfinite(bound) else "",
     }
 
 
