@@ -109,7 +109,8 @@ def main() -> None:
                 products, step = best_times(pair, arguments.repeats)
                 name = " x ".join(map(str, shape)) + (" CSR" if sparse else "")
                 print(f"{name:>28} {kind:>17} {level:>6} {n_jobs:>7}", end="")
-                print(f" {1e3 * products:>8.2f}ms {1e3 * step:>8.2f}ms {step / products:>6.2f} {TRIAL[shape]:>6}")
+                times = f" {1e3 * products:>8.2f}ms {1e3 * step:>8.2f}ms"
+                print(f"{times} {step / products:>6.2f} {TRIAL[shape]:>6}")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 
 from princdiff import DifferenceResult, compare, load
 from princdiff import compare as front_door
-from princdiff.result import write_text
+from princdiff.files import write_text
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,8 @@ def test_same_seed_same_result_for_any_number_of_jobs(table):
 
 
 def test_sparse_equals_dense(table):
-    values = np.round(np.abs(table[["age", "weight"]].to_numpy()) * (np.abs(table[["age", "weight"]]) > 0.8), 2)
+    values = np.abs(table[["age", "weight"]].to_numpy())
+    values = np.round(np.where(values > 0.8, values, 0.0), 2)
     groups = table["group"].to_numpy()
     options = {"groups": groups, "n_permutations": 19, "n_features": 1}
     dense, sparse = compare(values, **options), compare(sp.csr_matrix(values), **options)

@@ -6,9 +6,7 @@ measurements each.
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +14,7 @@ import pandas as pd
 from sklearn.datasets import load_breast_cancer
 
 from princdiff.comparison import compare
+from princdiff.files import replacing
 from princdiff.result import DifferenceResult
 from princdiff.terminal import Screen, answer
 
@@ -53,10 +52,8 @@ def draw(result: DifferenceResult, path: Path) -> Path:
     left, right = figure.subplots(1, 2, width_ratios=(1.2, 1))
     result.plot_projection(ax=left)
     result.plot_weights(top=10, ax=right)
-    handle, beside = tempfile.mkstemp(dir=path.parent, suffix=".png")
-    os.close(handle)
-    figure.savefig(beside, dpi=150)
-    os.replace(beside, path)
+    with replacing(path) as beside:
+        figure.savefig(beside, dpi=150)
     return path
 
 

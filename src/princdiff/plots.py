@@ -197,7 +197,7 @@ def quantile_densities(
     ax.set_xlabel("projection on the direction found")
     if len(quantiles) == 2:
         _draw_transport(ax, list(quantiles.values()), levels, tallest)
-        ax.set_xlabel("projection on the direction found; grey: differences of quantiles, low to high")
+        ax.set_xlabel("projection (grey: differences of quantiles)")
     ax.set_yticks([])
     ax.spines[["left", "top", "right"]].set_visible(False)
     ax.legend(frameon=False)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import warnings
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -14,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from princdiff.files import write_text
 from princdiff.tables import Coding, encode
 
 if TYPE_CHECKING:
@@ -298,31 +297,6 @@ def load(path: str | Path) -> DifferenceResult:
     for name in ("directions", "table"):
         values[name] = _frame(values[name])
     return DifferenceResult(**values)
-
-
-def write_text(path: str | Path, text: str) -> None:
-    """Write beside, then rename: an interrupted run leaves the old file intact."""
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder {path.parent} does not exist; create it first")
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(beside, _usual_mode(path))
-        os.replace(beside, path)
-    except BaseException:
-        os.unlink(beside)
-        raise
-
-
-def _usual_mode(path: Path) -> int:
-    """Permissions of the file that is replaced, or those that a new file gets."""
-    if path.exists():
-        return path.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
 
 
 def _plain(value: Any) -> Any:

@@ -10,7 +10,7 @@ from scipy import stats
 
 from princdiff.labels import HELD_OUT
 
-REACH, MARGIN, EVEN_SHARE, BEND = 8.0, 4.0, 1e-3, 1e-3
+REACH, MARGIN, EVEN_SHARE, BEND = 6.0, 4.0, 1e-3, 1e-3
 N_POINTS = 6001
 
 

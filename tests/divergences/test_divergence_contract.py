@@ -32,7 +32,7 @@ NAMED = divergences.available()
 OBJECTS = [WassersteinP(1.5), WassersteinP(3), Margin(0.3), TotalVariation(0.1)]
 SHIPPED = [divergences.get(name) for name in NAMED] + OBJECTS
 ALL = [*SHIPPED, CustomDivergence(squared_gap_of_means)]
-# The value of one is a mean of Kullback-Leibler's two directions, the others do not care which group is first.
+# The others do not care which group is first.
 DIRECTED = {"kullback_leibler", "reverse_kullback_leibler"}
 
 SIZES = [(9, 9), (7, 12), (5, 8, 6)]

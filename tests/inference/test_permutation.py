@@ -183,9 +183,8 @@ def test_adaptive_pvalue_from_the_values(metric):
     X, y = two_groups(7, (15, 18), 6, shift=0.6)
     found = permutation_test(X, y, n_permutations=79, metric=metric, random_state=0)
     assert found.values.shape == (80, len(found.levels))
-    assert {name for name, _ in found.levels} == (
-        {"euclidean", "whitened"} if metric == "mixed" else {metric}
-    )
+    metrics = ["euclidean", "whitened"] if metric == "mixed" else [metric]
+    assert {name for name, _ in found.levels} == {*metrics, "single features"}
     z = (found.values - found.values.mean(axis=0)) / found.values.std(axis=0)
     np.testing.assert_allclose(found.null, z[1:].max(axis=1))
     assert found.statistic == pytest.approx(z[0].max())
@@ -197,6 +196,24 @@ def test_adaptive_pvalue_from_the_values(metric):
     assert not found.exact
     assert found.smallest_attainable_pvalue == pytest.approx(1 / 80)
     assert found.directions is None and found.extrapolated_pvalue is None
+
+
+def test_single_features_each_on_its_own_null_scale():
+    # A 0/1 feature beside continuous ones.
+    X, y = two_groups(41, (9, 12), 3, shift=0.8)
+    X[:, 2] = X[:, 2] > 0.5
+    found = permutation_test(X, y, n_permutations=29, random_state=0)
+    problem = Problem.prepare(X, y, 29, "mixed", "pooled", None, "within", None, None, 0)
+    rows = scaled_rows(X, y, "pooled")
+    roots = np.array(
+        [
+            [np.sqrt(between_groups(column, labels)) for column in rows.T]
+            for labels in problem.scheme.codes(np.arange(30))
+        ]
+    )
+    z = (roots - roots.mean(axis=0)) / roots.std(axis=0)
+    assert found.levels[-1] == ("single features", 1)
+    np.testing.assert_allclose(found.values[:, -1], z.max(axis=1), atol=1e-4)
 
 
 @pytest.mark.parametrize("statistic", ["divergence", "paper"])
@@ -250,9 +267,9 @@ def test_kept_directions_have_the_values(statistic):
     )
     assert found.directions.shape == (30, 6)
     np.testing.assert_allclose(np.linalg.norm(found.directions, axis=1), 1, rtol=1e-5)
-    best = standardised(found.values).argmax(axis=1)
-    metric, level = found.best_level
-    assert found.levels[best[0]] == (metric, level)
+    # Single features are compared on their own scales, not along a direction: the best of the others is kept.
+    cells = [cell for cell in found.levels if cell[0] != "single features"]
+    best = standardised(found.values)[:, : len(cells)].argmax(axis=1)
     problem = Problem.prepare(X, y, 29, "mixed", "pooled", None, "within", None, None, 0)
     rows = scaled_rows(X, y, "pooled")
     covariance = rows.T @ rows / len(rows)
@@ -533,7 +550,7 @@ def test_within_sees_correlations_and_nothing_else():
     turned = np.concatenate([correlated(1, 0.8), 3.0 + 2.0 * correlated(2, -0.8)])
     found = permutation_test(turned, y, scale="within", **options)
     assert found.pvalue <= 0.02
-    assert {metric for metric, _ in found.levels} == {"euclidean"}
+    assert "whitened" not in {metric for metric, _ in found.levels}
 
 
 def test_whitened_sees_directions_of_small_variance():

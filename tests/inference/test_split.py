@@ -119,7 +119,7 @@ def test_chooses_the_sparsity():
 @pytest.mark.parametrize("n_features", [1, 3])
 def test_level(n_features):
     # Each of the p-values is exact, whatever the fit did; at 10 % two of twenty ranks.
-    n_sets, rejected = 120, 0
+    n_sets, rejected = 80, 0
     for seed in range(n_sets):
         rng = np.random.default_rng([7, seed])
         X, y = rng.standard_t(3, size=(24, 3)), np.repeat([0, 1], [10, 14])

@@ -130,7 +130,7 @@ class CustomDivergence:
         value = np.asarray(result[0] if self.has_slope else result)
         where = f"divergence {self.name!r} for samples of {len(x)} and {len(y)} rows"
         if value.shape != () or value.dtype.kind not in "fiub":
-            shape = f"an array of shape {value.shape}" if value.shape else f"{value[()]!r}"
+            shape = f"an array of shape {value.shape}" if value.shape else repr(value.item())
             raise ValueError(f"{where} must be one number: the function returned {shape}")
         if not np.isfinite(value):
             raise ValueError(f"{where} must be finite: the function returned {float(value)}")

@@ -16,7 +16,7 @@ from princdiff.divergences.sorting import Workspace, scratch
 from princdiff.divergences.standardise import standardise
 from princdiff.labels import Labels
 
-_BLOCK_ELEMENTS = 1 << 16
+_BLOCK_ELEMENTS = 1 << 14
 # Fourier rounding leaves densities near 1e-16 where they are 0; logarithms and roots begin above that.
 _ROUNDING = 1e-13
 _EVEN_SHARE = 1e-3
@@ -37,7 +37,7 @@ class GridDivergence:
     name = ""
     degree = 0.0
     _exponent = -1 / 5
-    _grid_density = 6.0
+    _grid_density = 4.0
 
     def __init__(self, bandwidth: float | None = None) -> None:
         if bandwidth is not None and not (np.isfinite(bandwidth) and bandwidth > 0):
@@ -87,32 +87,36 @@ class GridDivergence:
 
     def value(self, projections: NDArray, labels: Labels) -> NDArray[np.float64]:
         """Values only, shape (n_columns,)."""
-        grid = make_grid(self.bandwidth_for(labels), self._grid_density)
-        # Blocks of columns that fit the cache, in buffers that are reused.
-        block = max(1, _BLOCK_ELEMENTS // max(labels.n_rows, labels.n_groups * grid.size))
-        values = np.empty(len(projections))
-        for start in range(0, len(projections), block):
-            columns = np.arange(start, min(start + block, len(projections)))
-            own, workspace = labels.take(columns), scratch()
-            standardised = standardise(projections[columns], own, workspace)
-            binned = Binned(standardised.values, own, grid, workspace)
-            values[columns] = self._between_groups(binned, own, workspace, slopes=False)[0]
-        return values
+        return self._evaluate(projections, labels, scratch(), None)
 
     def value_and_slope(
         self, projections: NDArray, labels: Labels, workspace: Workspace
     ) -> tuple[NDArray[np.float64], NDArray]:
         """Values, shape (n_columns,), and slopes, shape (n_columns, n_rows)."""
+        slopes = workspace.array("slopes", projections.shape, projections.dtype)
+        return self._evaluate(projections, labels, workspace, slopes), slopes
+
+    def _evaluate(
+        self, projections: NDArray, labels: Labels, workspace: Workspace, slopes: NDArray | None
+    ) -> NDArray[np.float64]:
+        """Values, and slopes where there is room for them, in blocks of columns that fit the cache."""
         grid = make_grid(self.bandwidth_for(labels), self._grid_density)
-        standardised = standardise(projections, labels, workspace)
-        binned = Binned(standardised.values, labels, grid, workspace)
-        values, derivative = self._between_groups(binned, labels, workspace, slopes=True)
-        # Smoothing is its own adjoint.
-        slopes = binned.slopes(grid.smooth(derivative, workspace))
-        return values, standardised.pull_back(slopes)
+        block = max(1, _BLOCK_ELEMENTS // max(labels.n_rows, labels.n_groups * grid.size))
+        values = np.empty(len(projections))
+        for start in range(0, len(projections), block):
+            own = slice(start, min(start + block, len(projections)))
+            few = labels.take(np.arange(own.start, own.stop))
+            standardised = standardise(projections[own], few, workspace)
+            binned = Binned(standardised.values, few, grid, workspace)
+            values[own], derivative = self._between_groups(binned, few, workspace, slopes is not None)
+            if slopes is not None:
+                # Smoothing is its own adjoint.
+                part = binned.slopes(grid.smooth(derivative, workspace))
+                slopes[own] = standardised.pull_back(part)
+        return values
 
     def _between_groups(
-        self, binned: Binned, labels: Labels, workspace: Workspace, *, slopes: bool
+        self, binned: Binned, labels: Labels, workspace: Workspace, slopes: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Average over pairs, and its derivative by the groups' smoothed masses where wanted."""
         grid = binned.grid

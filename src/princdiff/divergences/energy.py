@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.divergences.pairs import pair_mass, row_masses
-from princdiff.divergences.sorting import PooledOrder, Workspace, order_pooled
+from princdiff.divergences.sorting import PooledOrder, Workspace, order_pooled, scratch
 from princdiff.labels import Labels
 
 
@@ -34,7 +34,7 @@ class Energy:
     def value(self, projections: NDArray, labels: Labels) -> NDArray[np.float64]:
         """Values only: sorting numbers costs less than finding their order, even twice."""
         if labels.weights is not None:
-            return self.value_and_slope(projections, labels, Workspace())[0]
+            return self.value_and_slope(projections, labels, scratch())[0]
         groups = [labels.gather(projections, group) for group in range(labels.n_groups)]
         total = _mean_difference(np.concatenate(groups, axis=1))
         for group, members in enumerate(groups):

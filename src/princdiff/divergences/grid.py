@@ -19,7 +19,7 @@ from scipy.fft import next_fast_len
 from princdiff.divergences.sorting import Workspace
 from princdiff.labels import Labels
 
-REACH = 8.0
+REACH = 6.0
 """Standardised values beyond this are moved to it: the grid must end somewhere."""
 
 _MARGIN = 4.0
@@ -58,7 +58,7 @@ class Grid(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def make_grid(bandwidth: float, density: float = 6.0) -> Grid:
+def make_grid(bandwidth: float, density: float = 4.0) -> Grid:
     """Grid for a bandwidth in standard deviations, with room for the kernel at both ends.
 
     Parameters
@@ -76,7 +76,7 @@ def make_grid(bandwidth: float, density: float = 6.0) -> Grid:
     --------
     >>> grid = make_grid(0.25)
     >>> grid.size, round(0.25 / grid.step, 2)
-    (432, 6.0)
+    (224, 4.0)
     """
     width = 2 * (REACH + _MARGIN * bandwidth)
     wanted = int(np.ceil(width * density / bandwidth))

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.divergences.pairs import group_pairs
-from princdiff.divergences.sorting import Workspace, order_within_groups
+from princdiff.divergences.sorting import Workspace, order_within_groups, scratch
 from princdiff.divergences.standardise import standardise
 from princdiff.labels import Labels
 
@@ -66,7 +66,7 @@ class Margin:
     def report(self, projections: NDArray, labels: Labels) -> NDArray[np.float64]:
         """The gap itself, shape (n_columns,); what users are told."""
         projections = np.ascontiguousarray(projections)
-        order = order_within_groups(projections, labels, Workspace())
+        order = order_within_groups(projections, labels, scratch())
         edges = [tail.edges() for tail in self._tails(projections, labels, order)]
         values = np.zeros(len(projections))
         for g, h, weight in group_pairs(labels):
@@ -75,7 +75,7 @@ class Margin:
 
     def value(self, projections: NDArray, labels: Labels) -> NDArray[np.float64]:
         """What a search ascends, shape (n_columns,); see the notes."""
-        return self.value_and_slope(projections, labels, Workspace())[0]
+        return self.value_and_slope(projections, labels, scratch())[0]
 
     def value_and_slope(
         self, projections: NDArray, labels: Labels, workspace: Workspace

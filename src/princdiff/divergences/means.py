@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from princdiff.divergences.pairs import pair_mass, row_masses
 from princdiff.divergences.sorting import Workspace
+from princdiff.divergences.standardise import is_constant
 from princdiff.labels import Labels
 
 # Where nothing varies within groups the criterion is infinite: at this share of the variance it is cut.
@@ -26,10 +27,11 @@ class _Moments:
         self._masses = np.broadcast_to(row_masses(labels), projections.shape)
         self._codes = labels.codes if labels.shared else labels.codes[labels.columns]
         self._shares = labels.proportions
-        projections = projections.astype(np.float64, copy=False)
-        self._centred = projections - np.einsum("cn,cn->c", self._masses, projections)[:, None]
+        mean = np.einsum("cn,cn->c", self._masses, projections, dtype=np.float64)
+        self._centred = projections - mean[:, None]
         weighted = self._masses * self._centred
         self.total = np.einsum("cn,cn->c", weighted, self._centred)
+        self.total[is_constant(projections, self.total)] = 0.0
         self.means = [
             np.einsum("cn,cn->c", weighted, self._codes == group) / self._shares[:, group]
             for group in range(labels.n_groups)

@@ -82,9 +82,13 @@ def standardise(projections: NDArray, labels: Labels, workspace: Workspace) -> S
         masses = np.broadcast_to(masses, projections.shape)
         np.subtract(projections, np.einsum("cn,cn->c", projections, masses)[:, None], out=values)
         variance = np.einsum("cn,cn,cn->c", values, values, masses, optimize=False)
-    # Rounding leaves a constant column with a spread near machine precision, not 0.
-    largest = np.maximum(projections.max(axis=1), -projections.min(axis=1))
-    constant = variance <= (16 * np.finfo(dtype).eps * largest) ** 2
-    scale = np.divide(1.0, np.sqrt(variance), out=np.zeros_like(variance), where=~constant)[:, None]
+    varies = ~is_constant(projections, variance)
+    scale = np.divide(1.0, np.sqrt(variance), out=np.zeros_like(variance), where=varies)[:, None]
     values *= scale
     return Standardised(values, scale, masses)
+
+
+def is_constant(projections: NDArray, variance: NDArray) -> NDArray[np.bool_]:
+    """Columns whose variance is a matter of rounding, shape (n_columns,)."""
+    largest = np.maximum(projections.max(axis=1), -projections.min(axis=1))
+    return variance <= (16 * np.finfo(projections.dtype).eps * largest) ** 2

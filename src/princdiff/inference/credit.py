@@ -24,7 +24,9 @@ from princdiff.parallel import in_threads
 from princdiff.samples import Samples
 from princdiff.solvers.path import solve_path
 
-_LEVELS = (3, 5, 10, 20, 40)
+_LEVELS = (2, 3, 5, 10, 20, 40)
+# The first round's direction of two features.
+_PAIR = 0
 
 
 @dataclass(frozen=True)
@@ -109,17 +111,23 @@ def _with_common_signs(folds: list[Fold]) -> list[Fold]:
 def credit_scores(
     standardised: NDArray[np.float32], folds: list[Fold], divergence: Divergence
 ) -> NDArray[np.float64]:
-    """Credit of every feature along every direction, shape (n_directions, n_features).
+    """Scores of every feature, shape (n_directions + 1, n_features).
 
-    About standard normal for a feature that has nothing to do with the labels or the other features.
+    First the credit along every direction, about standard normal for a feature that has nothing to do with
+    the labels or the other features. Then what the root divergence along the best pair of features loses
+    without one of them: two features that differ only in how they depend on each other have no credit,
+    each being judged without the other. (Roots, and pairs, because then a strong difference in one feature
+    does not inflate the loss of a partner that is mere noise.)
     """
-    total = np.zeros(folds[0].directions.shape)
+    n_directions, n_features = folds[0].directions.shape
+    total = np.zeros((n_directions + 1, n_features))
     for fold in folds:
         values = standardised[fold.rows]
         values = values - values.mean(axis=0)
         spread = values.std(axis=0)
         values /= np.where(spread > 0, spread, np.inf).astype(values.dtype)
         total += _fold_scores(values, fold, divergence)
+    total[-1] = np.maximum(total[-1], 0.0)
     return total / np.sqrt(len(folds))
 
 
@@ -129,19 +137,38 @@ def _fold_scores(values: NDArray[np.float32], fold: Fold, divergence: Divergence
     which, feature = np.nonzero(directions)
     # A feature with a weight is judged along the direction without it.
     without = projections[which] - directions[which, feature][:, None] * values.T[feature]
-    displacement = _displacement(np.concatenate([projections, without]), fold.labels, divergence)
-    scores = displacement[: len(directions)] @ values
-    scores[which, feature] = np.einsum("cn,cn->c", displacement[len(directions) :], values.T[feature])
-    return scores
+    divergences, displacement = _displacement(np.concatenate([projections, without]), fold.labels, divergence)
+    credit = displacement[: len(directions)] @ values
+    credit[which, feature] = np.einsum("cn,cn->c", displacement[len(directions) :], values.T[feature])
+    roots = np.sqrt(divergences)
+    loss = np.zeros((1, directions.shape[1]))
+    paired = which == _PAIR
+    if np.count_nonzero(paired) == 2:
+        loss[0, feature[paired]] = roots[_PAIR] - roots[len(directions) :][paired]
+    return np.concatenate([credit, loss])
 
 
-def _displacement(projections: NDArray, labels: Labels, divergence: Divergence) -> NDArray:
-    """Slopes of the divergence with mean zero and unit length in every column."""
+def _displacement(
+    projections: NDArray, labels: Labels, divergence: Divergence
+) -> tuple[NDArray[np.float64], NDArray]:
+    """Divergences, and their slopes with mean zero and unit length in every column."""
     wide = labels.repeat(len(projections))
-    slopes = divergence.value_and_slope(projections, wide, Workspace())[1]
+    values, slopes = divergence.value_and_slope(projections, wide, Workspace())
     slopes = slopes - slopes.mean(axis=1, keepdims=True)
     lengths = np.sqrt(np.einsum("cn,cn->c", slopes, slopes))
-    return slopes / np.where(lengths > 0, lengths, 1.0)[:, None]
+    return values, slopes / np.where(lengths > 0, lengths, 1.0)[:, None]
+
+
+def shuffled_order(folds: list[Fold], seed: np.int64) -> NDArray[np.intp]:
+    """A shuffle of the rows inside each fold.
+
+    Rows must not come from where a fold's directions were fitted: those suit them better than others.
+    """
+    rng = np.random.default_rng(int(seed))
+    order = np.arange(sum(len(fold.rows) for fold in folds))
+    for fold in folds:
+        order[fold.rows] = rng.permutation(fold.rows)
+    return order
 
 
 def shuffled_scores(
@@ -155,7 +182,7 @@ def shuffled_scores(
     """Scores with the rows of the unselected features shuffled jointly, (n_shuffles, n_directions, n)."""
 
     def run(seed: np.int64) -> NDArray[np.float32]:
-        order = np.random.default_rng(int(seed)).permutation(len(standardised))
+        order = shuffled_order(folds, seed)
         values = standardised.copy()
         values[:, unselected] = standardised[order][:, unselected]
         return credit_scores(values, folds, divergence)[:, unselected].astype(np.float32)

@@ -18,6 +18,7 @@ from princdiff.inference.credit import (
     credit_scores,
     family_wise_pvalues,
     fit_folds,
+    shuffled_order,
     shuffled_scores,
 )
 from princdiff.inference.permutation import permutation_test
@@ -218,7 +219,7 @@ class _CompleteSelection:
         shuffled = shuffled_scores(self._values, features, folds, self._divergence, seeds, self._n_jobs)
         # A feature's own divergence is one more score: weak features of another kind than the leading ones
         # (0/1 beside continuous) have little credit along any direction.
-        alone = self._single_features(features, seeds)
+        alone = self._single_features(features, [shuffled_order(folds, seed) for seed in seeds])
         scores, pvalues = family_wise_pvalues(
             np.concatenate([observed[:, features], alone[:1]]),
             np.concatenate([shuffled, alone[1:, None, :].astype(np.float32)], axis=1),
@@ -231,11 +232,10 @@ class _CompleteSelection:
         self._reason[features[found]] = "differs along the directions found"
         return bool(found.any())
 
-    def _single_features(self, features: NDArray[np.intp], seeds: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _single_features(self, features: NDArray[np.intp], orders: list[NDArray[np.intp]]) -> NDArray:
         """Root divergence of each feature, observed and under the shuffles, (n_shuffles + 1, n_features)."""
         codes = self._labels.codes[0]
         # To shuffle the rows of the features is to shuffle the labels the other way.
-        orders = [np.random.default_rng(int(seed)).permutation(len(codes)) for seed in seeds]
         permuted = np.array([codes, *(codes[np.argsort(order)] for order in orders)])
         labels = Labels(permuted, self._labels.n_groups)
         samples = Samples(self._values[:, features])

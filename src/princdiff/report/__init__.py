@@ -30,7 +30,7 @@ def write_report(result: DifferenceResult, path: str | Path) -> Path:
     Path
         The file written.
     """
-    from princdiff.result import write_text
+    from princdiff.files import write_text
 
     write_text(path, render_report(result))
     return Path(path)
