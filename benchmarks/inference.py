@@ -116,7 +116,7 @@ def schemes(arguments) -> None:
     ]
     low, high = band(n, len(combinations))
     print(
-        f"\ntype-I error at 5 %, {n} null data sets (d=5, n=m=16), 19 permutations, {len(combinations)} cells;"
+        f"\ntype-I error at 5 %, {n} null data sets (d=5, n=m=16), 19 permutations; {len(combinations)} cells"
     )
     print(f"simultaneous 99 % band [{low:.3f}, {high:.3f}]")
     outside = 0

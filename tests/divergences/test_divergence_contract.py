@@ -91,7 +91,7 @@ def slow(divergence, values, codes, weights=None):
 
 # Total variation has a kink wherever the densities cross, and a grid sees it to second order only. The
 # stand-ins for divergences of ranks live on a coarse grid; what is reported of them is exact.
-TOLERANCE = {"total_variation": 3e-3, "kolmogorov_smirnov": 2e-2, "cramer_von_mises": 2e-2}
+TOLERANCE = {"total_variation": 5e-3, "kolmogorov_smirnov": 2e-2, "cramer_von_mises": 2e-2}
 
 
 @shipped

@@ -349,14 +349,15 @@ def test_any_number_of_jobs_and_any_chunk_size(options, monkeypatch):
     X, y = two_groups(14, (12, 14), 6, shift=0.8)
 
     def run(n_jobs=None):
-        return permutation_test(X, y, n_permutations=59, random_state=0, n_jobs=n_jobs, **options)
+        return permutation_test(X, y, n_permutations=39, random_state=0, n_jobs=n_jobs, **options)
 
+    monkeypatch.setattr(permutation, "_CHUNK", 20)
     first = run()
     for n_jobs in (1, 2):
         other = run(n_jobs)
         np.testing.assert_array_equal(other.null, first.null)
         assert other.pvalue == first.pvalue
-    for size in (17, 60):
+    for size in (7, 40):
         monkeypatch.setattr(permutation, "_CHUNK", size)
         other = run()
         assert other.pvalue == first.pvalue
@@ -632,7 +633,7 @@ def test_tail_extrapolates_only_when_told():
 
 # ---------------------------------------------------------------- type-I error
 
-N_SETS = 80
+N_SETS = 60
 
 
 def rejections(draw, n_sets=N_SETS, **options):

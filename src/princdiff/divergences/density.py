@@ -16,7 +16,7 @@ from princdiff.divergences.sorting import Workspace, scratch
 from princdiff.divergences.standardise import standardise
 from princdiff.labels import Labels
 
-_BLOCK_ELEMENTS = 1 << 14
+_BLOCK_ELEMENTS = 1 << 16
 # Fourier rounding leaves densities near 1e-16 where they are 0; logarithms and roots begin above that.
 _ROUNDING = 1e-13
 _EVEN_SHARE = 1e-3
@@ -37,7 +37,7 @@ class GridDivergence:
     name = ""
     degree = 0.0
     _exponent = -1 / 5
-    _grid_density = 4.0
+    _grid_density = 5.0
 
     def __init__(self, bandwidth: float | None = None) -> None:
         if bandwidth is not None and not (np.isfinite(bandwidth) and bandwidth > 0):

@@ -2,7 +2,7 @@
 
 Rows are spread over the three nearest grid points by a quadratic spline, and the grid is smoothed by a
 Fourier transform, which also divides the spline out: what remains is the Gaussian kernel up to aliasing
-(relative errors near 1e-5). The estimate is a smooth function of every row's position, and its derivative
+(relative errors of 1e-5 to 1e-4). The estimate is a smooth function of every row's position, and its derivative
 is read back from the grid exactly. The cost is in proportion to rows + grid points.
 """
 
@@ -58,7 +58,7 @@ class Grid(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def make_grid(bandwidth: float, density: float = 4.0) -> Grid:
+def make_grid(bandwidth: float, density: float = 5.0) -> Grid:
     """Grid for a bandwidth in standard deviations, with room for the kernel at both ends.
 
     Parameters
@@ -75,8 +75,8 @@ def make_grid(bandwidth: float, density: float = 4.0) -> Grid:
     Examples
     --------
     >>> grid = make_grid(0.25)
-    >>> grid.size, round(0.25 / grid.step, 2)
-    (224, 4.0)
+    >>> grid.size, round(0.25 / grid.step, 1)
+    (288, 5.1)
     """
     width = 2 * (REACH + _MARGIN * bandwidth)
     wanted = int(np.ceil(width * density / bandwidth))
