@@ -16,7 +16,7 @@ from princdiff.divergences.sorting import Workspace, scratch
 from princdiff.divergences.standardise import standardise
 from princdiff.labels import Labels
 
-_BLOCK_ELEMENTS = 1 << 16
+_BLOCK_ELEMENTS = 1 << 17
 # Fourier rounding leaves densities near 1e-16 where they are 0; logarithms and roots begin above that.
 _ROUNDING = 1e-13
 _EVEN_SHARE = 1e-3
@@ -124,8 +124,13 @@ class GridDivergence:
         densities /= grid.step
         values = np.zeros(len(densities))
         derivative = workspace.array("derivative", densities.shape, np.float64)
-        derivative.fill(0.0)
         shares = labels.proportions
+        if labels.n_groups == 2:
+            compared = self.compare(densities[:, 0], densities[:, 1], shares[:, :1], grid.step)
+            if slopes:
+                derivative[:, 0], derivative[:, 1] = compared[1:]
+            return compared[0], derivative
+        derivative.fill(0.0)
         for g, h, weight in group_pairs(labels):
             share = (shares[:, g] / (shares[:, g] + shares[:, h]))[:, None]
             value, by_first, by_second = self.compare(densities[:, g], densities[:, h], share, grid.step)

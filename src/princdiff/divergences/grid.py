@@ -2,8 +2,8 @@
 
 Rows are spread over the three nearest grid points by a quadratic spline, and the grid is smoothed by a
 Fourier transform, which also divides the spline out: what remains is the Gaussian kernel up to aliasing
-(relative errors of 1e-5 to 1e-4). The estimate is a smooth function of every row's position, and its derivative
-is read back from the grid exactly. The cost is in proportion to rows + grid points.
+(relative errors of 1e-5 to 1e-4). The estimate is a smooth function of every row's position, and its
+derivative is read back from the grid exactly. The cost is in proportion to rows + grid points.
 """
 
 from __future__ import annotations
@@ -174,11 +174,10 @@ class Binned:
         np.subtract(count, outer, out=result)
         result -= outer
         # The ends of the grid are empty: nothing is lost by leaving the outermost points alone.
-        outer += first
         result[..., 1:] += outer[..., :-1]
-        first *= 2.0
-        outer -= first
         result[..., :-1] += outer[..., 1:]
+        result[..., 1:] += first[..., :-1]
+        result[..., :-1] -= first[..., 1:]
         result /= self._totals
         return result
 
@@ -195,15 +194,16 @@ class Binned:
         array of shape (n_columns, n_rows)
         """
         dtype = self._offset.dtype
-        scaled = np.divide(derivative, self._totals * self.grid.step, out=derivative)
+        n_groups = derivative.shape[1]
+        scaled = np.divide(derivative, self._totals * (2.0 * self.grid.step), out=derivative)
+        rise = np.subtract(scaled[..., 1:], scaled[..., :-1])
         # Derivative of the spline: linear between the points, so two numbers per point suffice.
         level, change = (self._buffer(name, self._shape, dtype) for name in ("level", "change"))
-        level.fill(0)
-        change.fill(0)
-        inner = (slice(None), slice(0, derivative.shape[1]), slice(1, -1))
-        np.subtract(scaled[..., 2:], scaled[..., :-2], out=level[inner], casting="same_kind")
-        level *= dtype.type(0.5)
-        change[inner] = scaled[..., 2:] - 2.0 * scaled[..., 1:-1] + scaled[..., :-2]
+        for target, combine in ((level, np.add), (change, np.subtract)):
+            combine(rise[..., 1:], rise[..., :-1], out=target[:, :n_groups, 1:-1], casting="same_kind")
+            target[..., 0] = target[..., -1] = 0
+            target[:, n_groups:] = 0
+        change *= 2
         result, part = (self._buffer(name, self._index.shape, dtype) for name in ("slopes", "part"))
         np.take(change.reshape(-1), self._index, out=result, mode="clip")
         result *= self._offset
