@@ -56,11 +56,17 @@ class Tolerance:
         A relative gain below this counts as none.
     patience : int
         Steps in a row without gain after which a column leaves.
+    heat : int, optional
+        Evaluations after which only the best ``finalists`` of each family go on, where families are given.
+    finalists : int
+        Columns of a family that go on.
     """
 
     max_iter: int = 100
     gain: float = 1e-5
     patience: int = 6
+    heat: int | None = None
+    finalists: int = 3
 
 
 def ascend(
@@ -71,6 +77,7 @@ def ascend(
     starts: NDArray,
     tolerance: Tolerance | None = None,
     n_jobs: int | None = None,
+    families: NDArray[np.intp] | None = None,
 ) -> Ascent:
     """Ascend from every start, in chunks of columns that fit the cache.
 
@@ -90,6 +97,8 @@ def ascend(
         When to stop.
     n_jobs : int, optional
         Threads over chunks. Chunks do not depend on it, so neither do the results.
+    families : int array of shape (n_columns,), optional
+        Columns that compete with each other: starts of one problem, of which only the best is wanted.
 
     Returns
     -------
@@ -102,7 +111,10 @@ def ascend(
         own = labels.take(columns)
         operator = samples.for_labels(own)
         start = starts[columns].astype(samples.dtype)
-        return _ascend_chunk(operator, own, divergence, sparsity.take(columns), start, tolerance)
+        own_families = None if families is None else families[columns]
+        return _ascend_chunk(
+            operator, own, divergence, sparsity.take(columns), start, tolerance, own_families
+        )
 
     return _gathered(pieces, in_threads(run, pieces, n_jobs), starts.shape, samples.dtype)
 
@@ -157,6 +169,7 @@ def _ascend_chunk(
     sparsity: Sparsity,
     starts: NDArray,
     tolerance: Tolerance,
+    families: NDArray[np.intp] | None,
 ) -> Ascent:
     evaluate = Evaluator(operator, labels, divergence)
     current = sparsity.project(starts)
@@ -167,7 +180,7 @@ def _ascend_chunk(
     steps = np.ones(len(current))
     growth = np.full(len(current), 2.0)
     idle = np.zeros(len(current), dtype=np.intp)
-    for _ in range(tolerance.max_iter - 1):
+    for iteration in range(1, tolerance.max_iter):
         candidate = propose(current, gradient, steps, sparsity)
         values, new_gradient = evaluate(candidate)
         objective = values - sparsity.cost(candidate)
@@ -184,6 +197,8 @@ def _ascend_chunk(
         steps = np.minimum(np.where(better, steps * growth, steps * 0.4), _LONGEST_STEP)
         result.n_iter[active] += 1
         going = idle < tolerance.patience
+        if families is not None and iteration + 1 == tolerance.heat:
+            going &= _finalists(best, families[active], tolerance.finalists)
         if not going.all():
             result.objective[active], result.directions[active] = best, current
             active = active[going]
@@ -195,6 +210,17 @@ def _ascend_chunk(
             evaluate.take(going)
     result.objective[active], result.directions[active] = best, current
     return result
+
+
+def _finalists(objective: NDArray[np.float64], families: NDArray[np.intp], count: int) -> NDArray[np.bool_]:
+    """The best few columns of each family, shape (n_columns,)."""
+    order = np.lexsort((-objective, families))
+    ordered = families[order]
+    first = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    place = np.arange(len(order)) - np.repeat(first, np.diff(np.r_[first, len(order)]))
+    chosen = np.zeros(len(order), dtype=bool)
+    chosen[order[place < count]] = True
+    return chosen
 
 
 def walk_ridge(

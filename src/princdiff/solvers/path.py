@@ -150,6 +150,7 @@ def _best_of(
         begin.reshape(-1, n_features).astype(samples.dtype),
         effort.tolerance,
         n_jobs,
+        families=np.repeat(np.arange(n_columns), n_starts),
     )
     objective = found.objective.reshape(n_columns, n_starts)
     order = np.argsort(-objective, axis=1, kind="stable")[:, :_KEPT]

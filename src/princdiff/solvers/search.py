@@ -64,7 +64,7 @@ class Effort:
 
 
 EFFORTS = {
-    "fast": Effort(1, 2, 2, 2, Tolerance(16, 1e-3, 3), 1, 0),
+    "fast": Effort(1, 2, 2, 2, Tolerance(16, 1e-3, 3, heat=5), 1, 0),
     "default": Effort(8, 6, 10, 10, Tolerance(60, 1e-4, 5), 4, 60, 3, 12, 12_000_000, 2, 10**9, 200),
     "thorough": Effort(32, 16, 30, 30, Tolerance(150, 1e-5, 6), 8, 150, 6, 30, 300_000_000, 4, 10**11, 1000),
 }
