@@ -352,7 +352,8 @@ def nasty(result):
     table["share"] = [0.9, 0.3, -0.2]
     table["weight"] = [0.9, -0.3, 0.1]
     groups = {"g" * 80: 40, "\x1b]0;title\x07": 40, "ü": 3}
-    return replace(result, table=table, groups=groups)
+    separation = [[[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]]]
+    return replace(result, table=table, groups=groups, separation=separation)
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120, 200])

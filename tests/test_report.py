@@ -79,6 +79,19 @@ def made_up(
         effect=1.4,
         kind={"location": 0.9, "scale": 0.06, "shape": 0.04},
         directions=pd.DataFrame({"component 1": table["weight"].to_numpy()}, index=names),
+        components=pd.DataFrame(
+            {
+                "component": ["component 1"],
+                "divergence": [2.0],
+                "upper bound": [2.1],
+                "pvalue": [0.01],
+                "effect": [1.4],
+                "location": [0.9],
+                "scale": [0.06],
+                "shape": [0.04],
+            }
+        ),
+        separation=[(1.0 - np.eye(len(groups))).tolist()],
         groups=dict.fromkeys(groups, 60),
         table=table,
         test={

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from princdiff.inference.selection import SelectionResult, select_features
     from princdiff.inference.split import SplitResult, split_test
     from princdiff.inference.stability import StabilityResult, stability_selection
+    from princdiff.paired import PairedPDA, paired_test
+    from princdiff.pairwise import GroupsResult, compare_groups
     from princdiff.result import DifferenceResult, load
     from princdiff.solvers.relax import RelaxResult, relax
 
@@ -22,6 +24,10 @@ _HOME = {
     "load": "result",
     "PDA": "estimators",
     "SPARDA": "estimators",
+    "compare_groups": "pairwise",
+    "GroupsResult": "pairwise",
+    "PairedPDA": "paired",
+    "paired_test": "paired",
     "permutation_test": "inference.permutation",
     "PermutationResult": "inference.permutation",
     "select_features": "inference.selection",
@@ -38,6 +44,8 @@ __all__ = [
     "PDA",
     "SPARDA",
     "DifferenceResult",
+    "GroupsResult",
+    "PairedPDA",
     "PermutationResult",
     "RelaxResult",
     "SelectionResult",
@@ -45,7 +53,9 @@ __all__ = [
     "StabilityResult",
     "__version__",
     "compare",
+    "compare_groups",
     "load",
+    "paired_test",
     "permutation_test",
     "relax",
     "select_features",

@@ -228,6 +228,20 @@ def _add_compare(commands: argparse._SubParsersAction) -> None:
         help="features that the direction may use; auto (the default): chosen on rows kept aside",
     )
     method.add_argument(
+        "--components",
+        metavar="K|auto",
+        type=_count_or_auto,
+        default=1,
+        help="directions in succession (default 1); auto: as many as differ",
+    )
+    method.add_argument(
+        "--divergence",
+        metavar="NAME",
+        default="wasserstein2",
+        help='what "different" means (default wasserstein2): wasserstein1, energy, jensen_shannon, ...; '
+        "an unknown name lists them all",
+    )
+    method.add_argument(
         "--permutations",
         metavar="N",
         type=_count,
@@ -387,6 +401,8 @@ def _compare(arguments: argparse.Namespace) -> int:
             groups=arguments.groups,
             features=arguments.features,
             n_features=arguments.n_features,
+            n_components=arguments.components,
+            divergence=arguments.divergence,
             scale=None if arguments.scale == "none" else arguments.scale,
             n_permutations=arguments.permutations,
             blocks=arguments.blocks,

@@ -5,7 +5,10 @@ from __future__ import annotations
 import platform
 import time
 import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from importlib.metadata import version
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,11 +17,13 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from princdiff import checks, explain
+from princdiff.divergences import Divergence, Wasserstein2, get, report
 from princdiff.estimators import SPARDA
 from princdiff.inference.permutation import permutation_test
 from princdiff.inference.selection import select_features
 from princdiff.inference.split import split_test
 from princdiff.inference.stability import stability_selection
+from princdiff.labels import Labels
 from princdiff.result import DifferenceResult
 from princdiff.samples import Samples, Scale
 from princdiff.tables import Prepared, prepare
@@ -40,6 +45,8 @@ def compare(
     groups: Any = None,
     features: list[str] | None = None,
     n_features: int | str = "auto",
+    n_components: int | str = 1,
+    divergence: str | Divergence | Callable = "wasserstein2",
     scale: Scale = "pooled",
     n_permutations: int = 999,
     blocks: Any = None,
@@ -67,6 +74,10 @@ def compare(
         Columns to compare; default all.
     n_features : int or "auto", default="auto"
         Features that the direction may use; "auto": chosen by held-out divergence.
+    n_components : int or "auto", default=1
+        Directions in succession, each orthogonal to those before; "auto": as many as differ.
+    divergence : str, Divergence or callable, default="wasserstein2"
+        What "different" means for two columns of numbers, see `princdiff.divergences.available`.
     scale : {"pooled", None, "within"}, default="pooled"
         Scaling of the features, see `princdiff.PDA`.
     n_permutations : int, default=999
@@ -110,9 +121,21 @@ def compare(
     >>> result.pvalue, result.selected
     (0.01, ['weight'])
     """
-    if isinstance(n_permutations, bool) or not isinstance(n_permutations, int) or n_permutations < 0:
-        raise ValueError(f"n_permutations must be a whole number, 0 or more, got {n_permutations!r}")
-    clock = _Clock(time_budget)
+    options = Options(
+        n_features=n_features,
+        n_components=n_components,
+        divergence=divergence,
+        scale=scale,
+        n_permutations=n_permutations,
+        permute=permute,
+        certify=certify,
+        select=select,
+        time_budget=time_budget,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    clock = Clock(time_budget)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         prepared = prepare(
@@ -126,48 +149,101 @@ def compare(
             missing=missing,  # type: ignore[arg-type]
             strict=strict,
         )
-        clock.done("reading")
-        seed = int(checks.generator(random_state).integers(2**31))
-        comparison = _Comparison(
-            prepared,
-            scale,
-            n_permutations,
-            permute,
-            n_features,
-            certify,
-            select,
-            clock,
-            seed,
-            n_jobs,
-            progress,
-        )
+    told = _new_warnings(caught, prepared.notes)
+    asked = {"missing": missing, "features": None if features is None else list(features)}
+    clock.done("reading")
+    return compare_prepared(replace(prepared, notes=(*prepared.notes, *told)), options, clock, asked)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to compare; see `compare` for the words."""
+
+    n_features: int | str = "auto"
+    n_components: int | str = 1
+    divergence: str | Divergence | Callable = "wasserstein2"
+    scale: Scale = "pooled"
+    n_permutations: int = 999
+    permute: str = "within"
+    certify: bool | str = "auto"
+    select: bool = True
+    time_budget: float | None = None
+    random_state: Any = 0
+    n_jobs: int | None = None
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        count = self.n_permutations
+        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+            raise ValueError(f"n_permutations must be a whole number, 0 or more, got {count!r}")
+        object.__setattr__(self, "divergence", get(self.divergence))
+
+    def told(self) -> dict[str, Any]:
+        """The options as plain data."""
+        state = self.random_state
+        return {
+            **{
+                name: getattr(self, name)
+                for name in ("n_features", "n_components", "scale", "n_permutations")
+            },
+            "divergence": self.divergence.name,  # type: ignore[union-attr]
+            "random_state": state if isinstance(state, int | None) else str(state),
+            "time_budget": self.time_budget,
+        }
+
+
+def compare_prepared(
+    prepared: Prepared, options: Options, clock: Clock, asked: dict[str, Any]
+) -> DifferenceResult:
+    """Compare rows that are ready.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        Rows and groups.
+    options : Options
+        How.
+    clock : Clock
+        Running since the beginning.
+    asked : dict
+        How the rows were made ready, for the record.
+
+    Returns
+    -------
+    DifferenceResult
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        seed = int(checks.generator(options.random_state).integers(2**31))
+        comparison = Comparison(prepared, options, clock, seed)
         result = comparison.run()
-    notes = list(prepared.notes) + comparison.notes
-    for warning in caught:
-        text = str(warning.message)
-        told = any(note in text or text in note for note in notes)
-        if issubclass(warning.category, UserWarning) and not told:
-            notes.append(text)
-        warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    asked = {
-        "scale": scale,
-        "n_features": n_features,
-        "n_permutations": n_permutations,
-        "permute": permute if prepared.blocks is not None else None,
-        "missing": missing,
-        "features": None if features is None else list(features),
-        "random_state": random_state if isinstance(random_state, int | None) else str(random_state),
+    notes = [*prepared.notes, *comparison.notes, *_new_warnings(caught, prepared.notes)]
+    parameters = {
+        **options.told(),
+        **asked,
+        "permute": options.permute if prepared.blocks is not None else None,
         "covariates": list(prepared.covariate_names),
-        "time_budget": time_budget,
         "left_out": prepared.left_out,
         "versions": {name: version(name) for name in ("princdiff", "numpy", "scipy", "scikit-learn")},
         "python": platform.python_version(),
         "seconds": clock.seconds,
     }
-    return DifferenceResult(**{**result, "notes": notes, "parameters": asked})
+    return DifferenceResult(**{**result, "notes": notes, "parameters": parameters})
 
 
-class _Clock:
+def _new_warnings(caught: list[warnings.WarningMessage], told: Iterable[str]) -> list[str]:
+    """Warn again of what was caught; the users' warnings that no note tells yet."""
+    notes: list[str] = []
+    for warning in caught:
+        text = str(warning.message)
+        known = any(note in text or text in note for note in [*told, *notes])
+        if issubclass(warning.category, UserWarning) and not known:
+            notes.append(text)
+        warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    return notes
+
+
+class Clock:
     """Seconds of each step, and what is left of the budget."""
 
     def __init__(self, budget: float | None) -> None:
@@ -178,6 +254,7 @@ class _Clock:
         self._begin = self._last = time.perf_counter()
 
     def done(self, step: str) -> None:
+        """Note how long a step took."""
         now = time.perf_counter()
         self.seconds[step] = round(now - self._last, 3)
         self._last = now
@@ -188,56 +265,40 @@ class _Clock:
         return np.inf if self.budget is None else self.budget - (time.perf_counter() - self._begin)
 
 
-class _Comparison:
+class Comparison:
     """The steps of a comparison, in the order of their importance."""
 
-    def __init__(
-        self,
-        prepared: Prepared,
-        scale: Scale,
-        n_permutations: int,
-        permute: str,
-        n_features: int | str,
-        certify: bool | str,
-        select: bool,
-        clock: _Clock,
-        seed: int,
-        n_jobs: int | None,
-        progress: bool,
-    ) -> None:
-        self.data, self.scale, self.permute = prepared, scale, permute
-        self.n_permutations, self.n_features, self.certify, self.select = (
-            n_permutations,
-            n_features,
-            certify,
-            select,
-        )
-        self.clock, self.seed, self.n_jobs, self.progress = clock, seed, n_jobs, progress
+    def __init__(self, prepared: Prepared, options: Options, clock: Clock, seed: int) -> None:
+        self.data, self.options, self.clock, self.seed = prepared, options, clock, seed
+        self.scale, self.n_permutations, self.n_jobs = options.scale, options.n_permutations, options.n_jobs
+        self.divergence = get(options.divergence)
         self.notes: list[str] = []
         self.y = np.asarray(prepared.groups, dtype=object)[prepared.codes]
         self.size = prepared.rows.shape[0] * prepared.rows.shape[1]
 
     def run(self) -> dict[str, Any]:
+        """All steps; what `DifferenceResult` holds, notes and parameters aside."""
         fit = self._fit()
         test = self._test()
         selected, selection, adjusted = self._select(fit)
         stability = self._stability(fit)
         table = self._table(fit, selected, adjusted, stability)
         self.clock.done("explaining")
-        projection = self._projection(fit)
-        kind = explain.split_difference(projection[None], self.data.codes, self.data.weights)
-        total = float(kind.total[0]) or 1.0
+        projections = self._projections(fit)
+        components = self._components(fit, projections, float(test["pvalue"]))
         certificate = fit.certificates_[0]
         return {
             "pvalue": float(test.pop("pvalue")),
             "statistic": float(test.pop("statistic")),
             "divergences": fit.divergences_,
             "upper_bounds": fit.upper_bounds_,
-            "effect": explain.effect_size(projection, self.data.codes, self.data.weights),
-            "kind": {name: float(part[0]) / total for name, part in kind._asdict().items()},
+            "effect": float(components["effect"].iloc[0]),
+            "kind": {name: float(components[name].iloc[0]) for name in ("location", "scale", "shape")},
             "directions": pd.DataFrame(
-                fit.components_.T, index=list(self.data.features), columns=["component 1"]
+                fit.components_.T, index=list(self.data.features), columns=components["component"].tolist()
             ),
+            "components": components,
+            "separation": [self._separation(projection) for projection in projections],
             "groups": {
                 name: int((self.data.codes == code).sum()) for code, name in enumerate(self.data.groups)
             },
@@ -250,16 +311,18 @@ class _Comparison:
                 else {"kind": certificate.kind, "how": certificate.how}
             ),
             "path": _path(fit),
-            "reference": self._reference(fit, projection),
+            "reference": self._reference(fit, projections),
             "distributions": self._distributions(table),
             "codings": [vars(coding) for coding in self.data.codings],
         }
 
     def _fit(self) -> SPARDA:
         fit = SPARDA(
-            n_features=self.n_features,
+            n_features=self.options.n_features,
+            n_components=self.options.n_components,
+            divergence=self.divergence,
             scale=self.scale,
-            certify=self.certify,
+            certify=self.options.certify,
             random_state=self.seed,
             n_jobs=self.n_jobs,
         )
@@ -267,7 +330,47 @@ class _Comparison:
         self.clock.done("fitting")
         return fit
 
+    def _components(self, fit: SPARDA, projections: NDArray, pvalue: float) -> pd.DataFrame:
+        """One row per direction; the p-value of the first is that of the test."""
+        kind = explain.split_difference(projections, self.data.codes, self.data.weights)
+        total = np.where(kind.total > 0, kind.total, 1.0)
+        pvalues = np.full(len(projections), np.nan)
+        if len(projections) > 1 and self.data.blocks is None and self.data.covariates is None:
+            pvalues = fit.component_pvalues(self.data.rows, self.data.codes, self.data.weights)
+            self.clock.done("components")
+        pvalues[0] = pvalue
+        return pd.DataFrame(
+            {
+                "component": [f"component {number}" for number in range(1, len(projections) + 1)],
+                "divergence": fit.divergences_,
+                "upper bound": fit.upper_bounds_,
+                "pvalue": pvalues,
+                "effect": [
+                    explain.effect_size(projection, self.data.codes, self.data.weights)
+                    for projection in projections
+                ],
+                **{name: part / total for name, part in kind._asdict().items()},
+            }
+        )
+
+    def _separation(self, projection: NDArray[np.float64]) -> list[list[float]]:
+        """Divergence between every two groups along a direction, (n_groups, n_groups)."""
+        n_groups = len(self.data.groups)
+        matrix = np.zeros((n_groups, n_groups))
+        for g, h in combinations(range(n_groups), 2):
+            inside = (self.data.codes == g) | (self.data.codes == h)
+            weights = None if self.data.weights is None else self.data.weights[inside]
+            labels = Labels((self.data.codes[inside] == h).astype(np.uint8), 2, weights=weights)
+            own = projection[inside]
+            matrix[g, h] = report(self.divergence, (own - own.mean())[None], labels)[0]
+            # Some divergences have a direction; the reverse is the other entry.
+            labels = Labels((self.data.codes[inside] == g).astype(np.uint8), 2, weights=weights)
+            matrix[h, g] = report(self.divergence, (own - own.mean())[None], labels)[0]
+        return matrix.tolist()
+
     def _why_no_bound(self) -> str:
+        if not isinstance(self.divergence, Wasserstein2):
+            return "A bound on the best possible direction exists for the squared Wasserstein distance only."
         if len(self.data.groups) > 2:
             return "No bound on the best possible direction exists for more than two groups."
         return "No bound on the best possible direction was computed; ask for it with certify=True."
@@ -305,14 +408,15 @@ class _Comparison:
             self.data.rows,
             self.data.codes,
             n_permutations=count,
+            divergence=self.divergence,
             scale=self.scale,
             blocks=self.data.blocks,
-            permute=self.permute,
+            permute=self.options.permute,
             covariates=self.data.covariates,
             sample_weight=self.data.weights,
             random_state=self.seed,
             n_jobs=self.n_jobs,
-            progress=self.progress,
+            progress=self.options.progress,
         )
 
     def _permutations_in_time(self) -> int:
@@ -339,7 +443,8 @@ class _Comparison:
             self.data.rows,
             self.data.codes,
             n_permutations=self.n_permutations,
-            n_features=self.n_features,
+            n_features=self.options.n_features,
+            divergence=self.divergence,
             scale=self.scale,
             effort="fast",
             random_state=self.seed,
@@ -364,9 +469,10 @@ class _Comparison:
             found = select_features(
                 self.data.rows,
                 self.data.codes,
+                divergence=self.divergence,
                 random_state=self.seed,
                 n_jobs=self.n_jobs,
-                progress=self.progress,
+                progress=self.options.progress,
                 n_permutations=99,
             )
             self.clock.done("selecting")
@@ -376,13 +482,13 @@ class _Comparison:
                 "complement_pvalue": found.complement_pvalue,
             }
             return found.selected, selection, found.table["pvalue"].to_numpy(float)
-        if self.select:
+        if self.options.select:
             self.notes.append(f"features selected are those with a weight, without error control: {reason}")
         control = "the features with a weight, without control of the error"
         return fit.support_, {"goal": "support", "control": control}, unknown
 
     def _no_selection(self) -> str | None:
-        if not self.select:
+        if not self.options.select:
             return "not asked for"
         if self.data.blocks is not None or self.data.covariates is not None or self.data.weights is not None:
             return "blocks, covariates or weights were given"
@@ -399,12 +505,13 @@ class _Comparison:
         smallest = np.bincount(self.data.codes).min()
         if self.size > AFFORDABLE_SELECTION or self.clock.left < 0 or smallest < 4:
             return unknown
-        level = max(1, int(fit.support_.sum()))
+        level = max(1, int(np.count_nonzero(fit.components_[0])))
         found = stability_selection(
             self.data.rows,
             self.data.codes,
             n_features=level,
             n_pairs=25,
+            divergence=self.divergence,
             scale=self.scale,
             random_state=self.seed,
             n_jobs=self.n_jobs,
@@ -432,7 +539,12 @@ class _Comparison:
             }
         )
         table = pd.concat([head, alone.drop(columns="feature")], axis=1)
-        order = np.lexsort((-table["divergence"], ~table["selected"], -table["share"]))
+        for number in range(1, len(fit.components_)):
+            table[f"weight {number + 1}"] = fit.components_[number]
+            table[f"share {number + 1}"] = fit.shares_[number]
+        # Divergences that do not depend on scale have no shares; squared weights say as much.
+        leading = table["share"].fillna(table["weight"] ** 2)
+        order = np.lexsort((-table["divergence"], ~table["selected"], -leading))
         return table.iloc[order].reset_index(drop=True)
 
     def _single_features(self) -> pd.DataFrame:
@@ -465,23 +577,27 @@ class _Comparison:
 
     # What is kept for pictures and for new rows.
 
-    def _projection(self, fit: SPARDA) -> NDArray[np.float64]:
+    def _projections(self, fit: SPARDA) -> NDArray[np.float64]:
         labels = self.data.codes if self.scale == "within" else None
-        return np.asarray(fit.transform(self.data.rows, labels), dtype=np.float64)[:, 0]
+        projected = np.asarray(fit.transform(self.data.rows, labels), dtype=np.float64)
+        return np.ascontiguousarray(projected.T)
 
-    def _reference(self, fit: SPARDA, projection: NDArray[np.float64]) -> dict[str, Any]:
-        component = {}
-        for code, name in enumerate(self.data.groups):
-            own = projection[self.data.codes == code]
-            component[name] = {
-                "quantiles": np.quantile(own, _REFERENCE_LEVELS),
-                "sd": float(own.std()),
-                "rows": len(own),
-            }
+    def _reference(self, fit: SPARDA, projections: NDArray[np.float64]) -> dict[str, Any]:
+        components = []
+        for projection in projections:
+            component = {}
+            for code, name in enumerate(self.data.groups):
+                own = projection[self.data.codes == code]
+                component[name] = {
+                    "quantiles": np.quantile(own, _REFERENCE_LEVELS),
+                    "sd": float(own.std()),
+                    "rows": len(own),
+                }
+            components.append(component)
         factors = np.ones(len(fit.support_))
         if self.scale == "pooled":
             factors = np.divide(1.0, fit.scale_, out=np.zeros_like(fit.scale_), where=fit.scale_ > 0)
-        return {"levels": _REFERENCE_LEVELS, "factors": factors, "components": [component]}
+        return {"levels": _REFERENCE_LEVELS, "factors": factors, "components": components}
 
     def _distributions(self, table: pd.DataFrame) -> dict[str, Any]:
         """Histograms of the leading features, by share and then by their own divergence."""

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from princdiff import checks
-from princdiff.divergences import Wasserstein2
+from princdiff.divergences import Divergence, Wasserstein2, get, report
+from princdiff.inference.components import remainder_pvalue
 from princdiff.inference.tuning import SparsityPath, choose_level, choose_penalty
 from princdiff.labels import Labels
 from princdiff.samples import Samples, Scale
+from princdiff.solvers.certificate import Certificate
 from princdiff.solvers.certify import certify
+from princdiff.solvers.components import next_direction, remainder
 from princdiff.solvers.recipe import relax_and_tighten, relaxed_starts
 from princdiff.solvers.search import EFFORTS
 from princdiff.solvers.solve import Solution, solve
 from princdiff.solvers.whitening import solve_whitened
 
+# "auto" looks for so many directions at most, and stops at the first that is not significant.
+_MOST_COMPONENTS = 10
+_LEVEL = 0.05
+
 
 class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """What PDA and SPARDA share: checking, scaling, fitting, projecting."""
 
+    n_components: int | str
+    divergence: str | Divergence | Callable
     scale: Scale
     metric: str
     max_iter: int
@@ -36,7 +47,7 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     n_jobs: int | None
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the direction along which the groups differ most.
+        """Find the direction, or directions, along which the groups differ most.
 
         Parameters
         ----------
@@ -52,6 +63,15 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self
         """
         self._check_parameters()
+        samples, labels = self._check_data(X, y, sample_weight)
+        rng = checks.generator(self.random_state)
+        solutions, certificates = self._find(samples, labels, rng)
+        self._store(solutions, certificates, samples, labels)
+        return self
+
+    def _check_data(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[Samples, Labels]:
         rows = checks.check_rows(self, X, reset=True)
         self.classes_, codes = checks.check_groups(y, rows.shape[0])
         weights = checks.check_weights(sample_weight, rows, codes, self.classes_)
@@ -61,13 +81,134 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             rows, codes, weights = rows[present], codes[present], weights[present]
             weights = None if (weights == weights[0]).all() else weights
         samples = Samples(rows, self.scale, weights=weights)
-        _refuse_overflow(samples)
-        labels = Labels(codes, len(self.classes_), weights=weights)
-        solution = self._solve(samples, labels, checks.generator(self.random_state))
-        self._store(solution, samples, labels)
-        return self
+        samples.refuse_overflow(self._compared.degree)
+        return samples, Labels(codes, len(self.classes_), weights=weights)
+
+    def component_pvalues(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        n_permutations: int = 99,
+    ) -> NDArray[np.float64]:
+        """P-value of each direction: whether what the earlier ones have left still differs.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            What was given to `fit`.
+        n_permutations : int, default=99
+            Relabellings.
+
+        Returns
+        -------
+        array of shape (n_components,)
+            The first is a permutation test at the fitted sparsity; `princdiff.permutation_test` has more
+            power. The others are descriptive: the earlier directions were found with the same labels.
+        """
+        check_is_fitted(self)
+        samples, labels = clone(self)._check_data(X, y, sample_weight)
+        seed = int(checks.generator(self.random_state).integers(2**31))
+        pvalues = []
+        for number, direction in enumerate(self.components_):
+            rest = remainder(samples, self.components_[:number], self._disjoint) if number else samples
+            level = np.count_nonzero(direction) if self.support_.sum() < len(direction) else len(direction)
+            pvalues.append(
+                remainder_pvalue(
+                    rest,
+                    labels,
+                    self._compared,
+                    int(level),
+                    seed,
+                    n_permutations=n_permutations,
+                    n_jobs=self.n_jobs,
+                )
+            )
+        return np.array(pvalues)
+
+    def _find(
+        self, samples: Samples, labels: Labels, rng: np.random.Generator
+    ) -> tuple[list[Solution], list[Certificate | None]]:
+        """The directions one after another, as many as asked for or as are significant."""
+        automatic = self.n_components == "auto"
+        wanted = samples.n_features if automatic else int(self.n_components)
+        if wanted > samples.n_features:
+            raise ValueError(
+                f"n_components={wanted} directions cannot be orthogonal with {samples.n_features} features"
+            )
+        wanted = min(wanted, _MOST_COMPONENTS) if automatic else wanted
+        seed = int(rng.integers(2**31)) if automatic else 0
+        first = self._solve(samples, labels, rng)
+        level = self._level(first, samples)
+        solutions, pvalues = [first], []
+        certificates = [self._certify(samples, labels, level, first)]
+        if automatic:
+            pvalues.append(self._remainder_pvalue(samples, labels, level, seed))
+        while len(solutions) < wanted and not (automatic and pvalues[-1] > _LEVEL):
+            earlier = np.array([solution.direction for solution in solutions])
+            rest = remainder(samples, earlier, self._disjoint)
+            level = self._next_level(rest, labels, rng)
+            if automatic:
+                pvalue = self._remainder_pvalue(rest, labels, level, seed)
+                if pvalue > _LEVEL:
+                    break
+                pvalues.append(pvalue)
+            found = next_direction(
+                samples,
+                labels,
+                self._compared,
+                earlier,
+                level,
+                lambda few, size: self._search(few, labels, rng, level=size, penalty=self._penalty),
+                disjoint=self._disjoint,
+            )
+            if not found.direction.any():
+                warnings.warn(
+                    f"only {len(solutions)} of {wanted} directions exist: nothing is left to differ",
+                    UserWarning,
+                    stacklevel=3,
+                )
+                break
+            solutions.append(found)
+            sharing = level < samples.n_features and not self._disjoint
+            certificates.append(None if sharing else self._certify(rest, labels, level, found))
+        if automatic:
+            self.component_pvalues_ = np.array(pvalues)
+        return solutions, certificates
+
+    @property
+    def _compared(self) -> Divergence:
+        return get(self.divergence)
+
+    # What SPARDA has besides.
+    _disjoint = False
+    _penalty = 0.0
+
+    def _next_level(self, rest: Samples, labels: Labels, rng: np.random.Generator) -> int:
+        """Features that a further direction may use."""
+        return rest.n_features
+
+    def _remainder_pvalue(self, rest: Samples, labels: Labels, level: int, seed: int) -> float:
+        return remainder_pvalue(rest, labels, self._compared, level, seed, n_jobs=self.n_jobs)
+
+    def _certify(
+        self, samples: Samples, labels: Labels, level: int, solution: Solution
+    ) -> Certificate | None:
+        plain = self.metric == "euclidean" and isinstance(self._compared, Wasserstein2)
+        return certify(samples, labels, level, solution.direction, self.certify if plain else False)
 
     def _check_parameters(self) -> None:
+        compared = self._compared
+        if self.certify is True and not isinstance(compared, Wasserstein2):
+            raise ValueError(
+                f"certify=True: a bound exists for the squared Wasserstein distance only, not for "
+                f"{compared.name}"
+            )
+        if self.n_components != "auto":
+            checks.check_positive("n_components", self.n_components, whole=True)
+        # What a former fit had and this one may lack.
+        self.__dict__.pop("component_pvalues_", None)
         checks.check_choice("scale", self.scale, (None, "pooled", "within"))
         checks.check_choice("metric", self.metric, ("euclidean", "whitened"))
         if self.metric == "whitened" and self.scale == "within":
@@ -98,26 +239,38 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             "rng": rng,
             "n_jobs": self.n_jobs,
         }
+        compared = self._compared
         if self.metric == "whitened":
-            return solve_whitened(samples, labels, level=level, **options)
+            return solve_whitened(samples, labels, compared, level=level, **options)
         starts = None
         if self.effort == "thorough" and len(self.classes_) == 2 and _relaxable(samples):
             starts = relaxed_starts(samples, labels, rng, count=8)
-        return solve(
-            samples, labels, Wasserstein2(), level=level, penalty=penalty, extra_starts=starts, **options
-        )
+        return solve(samples, labels, compared, level=level, penalty=penalty, extra_starts=starts, **options)
 
-    def _store(self, solution: Solution, samples: Samples, labels: Labels) -> None:
-        self.components_ = solution.direction[None, :]
-        self.divergences_ = np.array([solution.value])
-        self.support_ = solution.direction != 0
-        self.shares_ = _shares(solution)[None, :]
-        self.n_iter_ = max(1, solution.n_iter)
-        level = self._level(solution, samples)
-        plain = self.metric == "euclidean"
-        certificate = certify(samples, labels, level, solution.direction, self.certify if plain else False)
-        self.certificates_ = [certificate]
-        self.upper_bounds_ = np.array([np.nan if certificate is None else certificate.upper_bound])
+    def _store(
+        self,
+        solutions: list[Solution],
+        certificates: list[Certificate | None],
+        samples: Samples,
+        labels: Labels,
+    ) -> None:
+        compared = self._compared
+        self.components_ = np.array([solution.direction for solution in solutions])
+        self.divergences_ = np.array([solution.value for solution in solutions])
+        if self.metric == "euclidean":
+            operator = samples.astype(np.float64).for_labels(labels.repeat(len(solutions)))
+            projections = operator.project(self.components_) * samples.unit
+            self.divergences_ = report(compared, projections, labels.repeat(len(solutions)))
+        self.support_ = (self.components_ != 0).any(axis=0)
+        self.shares_ = np.array([solution.shares for solution in solutions])
+        if compared.degree == 0:
+            # b . g is 0 for a divergence that does not depend on scale.
+            self.shares_[:] = np.nan
+        self.n_iter_ = max(1, sum(solution.n_iter for solution in solutions))
+        self.certificates_ = certificates
+        self.upper_bounds_ = np.array(
+            [np.nan if certificate is None else certificate.upper_bound for certificate in certificates]
+        )
         if self.scale == "within":
             self.group_means_, self.group_deviations_ = _group_moments(samples, labels)
         else:
@@ -140,7 +293,7 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
         Returns
         -------
-        array of shape (n_rows, 1)
+        array of shape (n_rows, n_components)
         """
         check_is_fitted(self)
         rows = checks.check_rows(self, X, reset=False)
@@ -169,7 +322,7 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         return fitted.transform(X, y if self.scale == "within" else None)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Divergence of other rows along the fitted direction (held-out divergence).
+        """Divergence of other rows along the first direction (held-out divergence).
 
         Parameters
         ----------
@@ -193,7 +346,7 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         weights = checks.check_weights(sample_weight, projected, codes, self.classes_)
         labels = Labels(codes, len(self.classes_), weights=weights)
         column = np.ascontiguousarray(projected[:, 0], dtype=np.float64)
-        return float(Wasserstein2().value(column[None] - column.mean(), labels)[0])
+        return float(report(self._compared, column[None] - column.mean(), labels)[0])
 
     def _known_codes(self, y: ArrayLike, n_rows: int) -> NDArray[np.uint8]:
         labels = np.asarray(y).ravel()
@@ -223,6 +376,12 @@ class PDA(_PrincipalDifferences):
 
     Parameters
     ----------
+    n_components : int or "auto", default=1
+        Directions in succession, each orthogonal to those before it. "auto": until what is left does not
+        differ significantly (99 relabellings, 5 %).
+    divergence : str, Divergence or callable, default="wasserstein2"
+        What "different" means for two columns of numbers: a name from
+        `princdiff.divergences.available`, an object, or a function of two arrays.
     scale : {None, "pooled", "within"}, default=None
         None: features as measured. "pooled": divided by their standard deviation over all rows.
         "within": mean zero and unit variance inside each group, so that only relationships between
@@ -247,19 +406,23 @@ class PDA(_PrincipalDifferences):
 
     Attributes
     ----------
-    components_ : array of shape (1, n_features)
-        Unit direction in the scaled space; the first non-zero weight is positive.
-    divergences_ : array of shape (1,)
-        Squared Wasserstein distance along it.
-    upper_bounds_ : array of shape (1,)
-        No unit direction with as many features has a larger divergence; NaN where not computed. The fit is
-        at most a share 1 - divergence / upper bound below the global optimum.
+    components_ : array of shape (n_components, n_features)
+        Unit directions in the scaled space; the first non-zero weight of each is positive.
+    divergences_ : array of shape (n_components,)
+        Squared Wasserstein distance (or another divergence) along each.
+    upper_bounds_ : array of shape (n_components,)
+        No unit direction with as many features, orthogonal to the earlier ones, has a larger divergence;
+        NaN where not computed. The fit is at most a share 1 - divergence / upper bound below the optimum.
     certificates_ : list of Certificate or None
         Where the bounds come from, in words, and whether they are proven.
-    shares_ : array of shape (1, n_features)
-        Share of each feature in the divergence; a row sums to 1.
+    shares_ : array of shape (n_components, n_features)
+        Share of each feature in the divergence; a row sums to 1. Beyond the first direction a share may be
+        negative. NaN for divergences that do not depend on scale, which have no shares.
     support_ : bool array of shape (n_features,)
-        Features with a weight.
+        Features with a weight in any direction.
+    component_pvalues_ : array of shape (n_components,)
+        For "auto": p-values of what was left when each direction was found. Descriptive, since the earlier
+        directions were found with the same labels.
     classes_ : array of shape (n_groups,)
         The groups.
     n_iter_ : int
@@ -285,7 +448,9 @@ class PDA(_PrincipalDifferences):
 
     def __init__(
         self,
+        n_components: int | str = 1,
         *,
+        divergence: str | Divergence | Callable = "wasserstein2",
         scale: Scale = None,
         metric: str = "euclidean",
         max_iter: int = 500,
@@ -295,6 +460,8 @@ class PDA(_PrincipalDifferences):
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
+        self.n_components = n_components
+        self.divergence = divergence
         self.scale = scale
         self.metric = metric
         self.max_iter = max_iter
@@ -318,6 +485,13 @@ class SPARDA(_PrincipalDifferences):
         over unit directions.
     one_standard_error : bool, default=False
         For "auto": the sparsest choice within one standard error of the best.
+    n_components : int or "auto", default=1
+        Directions in succession, as in `PDA`.
+    supports : {"shared", "disjoint"}, default="shared"
+        "shared": later directions may use the same features again and are orthogonal to the earlier ones
+        (their weights on common features cancel). "disjoint": they use other features only.
+    divergence : str, Divergence or callable, default="wasserstein2"
+        What "different" means for two columns of numbers, as in `PDA`.
     recipe : {"portfolio", "paper"}, default="portfolio"
         "paper": the paper's pipeline as printed (RELAX at ``penalty``, then tightening from its leading
         eigenvector at that sparsity) instead of our search; two groups.
@@ -371,6 +545,9 @@ class SPARDA(_PrincipalDifferences):
         *,
         penalty: float | str | None = None,
         one_standard_error: bool = False,
+        n_components: int | str = 1,
+        supports: str = "shared",
+        divergence: str | Divergence | Callable = "wasserstein2",
         recipe: str = "portfolio",
         scale: Scale = None,
         metric: str = "euclidean",
@@ -384,6 +561,9 @@ class SPARDA(_PrincipalDifferences):
         self.n_features = n_features
         self.penalty = penalty
         self.one_standard_error = one_standard_error
+        self.n_components = n_components
+        self.supports = supports
+        self.divergence = divergence
         self.recipe = recipe
         self.scale = scale
         self.metric = metric
@@ -401,8 +581,17 @@ class SPARDA(_PrincipalDifferences):
                 f"give n_features or penalty, not both (got {self.n_features!r} and {self.penalty!r})"
             )
         checks.check_choice("recipe", self.recipe, ("portfolio", "paper"))
+        checks.check_choice("supports", self.supports, ("shared", "disjoint"))
         if self.recipe == "paper" and self.penalty is None:
             raise ValueError('recipe="paper" starts from a penalty: give penalty=')
+        if self.recipe == "paper" and not isinstance(self._compared, Wasserstein2):
+            raise ValueError('recipe="paper" relaxes the squared Wasserstein distance; use "portfolio"')
+        if self.recipe == "paper" and self.n_components != 1:
+            raise ValueError(f'recipe="paper" finds one direction, got n_components={self.n_components!r}')
+        if self.penalty is not None and self.n_components != 1 and self.supports != "disjoint":
+            raise ValueError(
+                'several directions with a penalty need supports="disjoint"; or give n_features instead'
+            )
         if self.penalty is not None and self.metric == "whitened":
             raise ValueError('metric="whitened" goes with n_features, not with penalty')
 
@@ -415,7 +604,7 @@ class SPARDA(_PrincipalDifferences):
             self.path_ = choose_level(
                 samples,
                 labels,
-                Wasserstein2(),
+                self._compared,
                 rng,
                 one_standard_error=self.one_standard_error,
                 n_jobs=self.n_jobs,
@@ -424,6 +613,15 @@ class SPARDA(_PrincipalDifferences):
         else:
             self._chosen = checks.check_level(self.n_features, samples.n_features)
         return self._search(samples, labels, rng, level=self._chosen)
+
+    @property
+    def _disjoint(self) -> bool:  # type: ignore[override]
+        return self.supports == "disjoint"
+
+    def _next_level(self, rest: Samples, labels: Labels, rng: np.random.Generator) -> int:
+        if self.penalty is not None or self.n_features not in (None, "auto"):
+            return rest.n_features if self.penalty is not None else self._chosen
+        return int(choose_level(rest, labels, self._compared, rng, n_jobs=self.n_jobs).chosen)
 
     def _level(self, solution: Solution, samples: Samples) -> int:
         # A penalised solution is compared with directions of as many features.
@@ -434,7 +632,7 @@ class SPARDA(_PrincipalDifferences):
             self.path_ = choose_penalty(
                 samples,
                 labels,
-                Wasserstein2(),
+                self._compared,
                 rng,
                 one_standard_error=self.one_standard_error,
                 n_jobs=self.n_jobs,
@@ -442,6 +640,7 @@ class SPARDA(_PrincipalDifferences):
             penalty = self.path_.chosen
         else:
             penalty = checks.check_penalty(self.penalty)
+        self._penalty = penalty
         if self.recipe == "paper":
             return relax_and_tighten(samples, labels, penalty, rng, max_iter=self.max_iter, tol=self.tol)
         return self._search(samples, labels, rng, level=samples.n_features, penalty=penalty)
@@ -450,24 +649,6 @@ class SPARDA(_PrincipalDifferences):
 def _relaxable(samples: Samples) -> bool:
     """Whether the relaxation is small enough to help a thorough search."""
     return samples.n_rows <= 2000 and samples.n_features <= 500
-
-
-def _refuse_overflow(samples: Samples) -> None:
-    with np.errstate(over="ignore", under="ignore"):
-        square = np.square(samples.unit)
-        representable = square > 0.0 and np.isfinite(square * samples.n_rows)
-    if not representable:
-        raise ValueError(
-            f"the largest standard deviation of a feature is {samples.unit:.3g}: its square cannot be "
-            'represented; rescale the data or use scale="pooled"'
-        )
-
-
-def _shares(solution: Solution) -> NDArray[np.float64]:
-    """Share of each feature, b_j g_j / (b . g); all zero where nothing differs."""
-    parts = solution.direction * solution.gradient
-    total = parts.sum()
-    return parts / total if total > 0 else np.zeros_like(parts)
 
 
 def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:

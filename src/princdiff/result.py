@@ -41,6 +41,11 @@ class DifferenceResult:
         Parts of the projected difference due to location, scale and shape; they sum to 1.
     directions : DataFrame of shape (n_features, n_components)
         Unit directions of the scaled features.
+    components : DataFrame with one row per direction
+        Columns component, divergence, upper bound, pvalue (of the first: that of the test; of the others:
+        whether anything was left to differ, descriptive), effect, location, scale, shape.
+    separation : list of lists of shape (n_components, n_groups, n_groups)
+        Divergence between every two groups along each direction; see `separation_frame`.
     groups : dict
         Rows in each group.
     table : DataFrame
@@ -66,6 +71,8 @@ class DifferenceResult:
     effect: float
     kind: dict[str, float]
     directions: pd.DataFrame
+    components: pd.DataFrame
+    separation: list[list[list[float]]]
     groups: dict[str, int]
     table: pd.DataFrame
     test: dict[str, Any]
@@ -88,7 +95,8 @@ class DifferenceResult:
         DataFrame
             Columns feature, column (of the user's table), weight, share, selected, pvalue (adjusted),
             stability, divergence (of the feature alone), location, scale, shape, then mean and sd of each
-            group.
+            group, then weight and share in further directions. Shares are NaN for a divergence that does
+            not depend on scale.
         """
         return self.table.copy()
 
@@ -111,9 +119,24 @@ class DifferenceResult:
         """Share of each column of the user's table: one-hot features are summed back."""
         return (
             self.table.groupby("column", sort=False)["share"]
-            .sum()
+            .sum(min_count=1)
             .sort_values(ascending=False, kind="stable")
         )
+
+    def separation_frame(self, component: int = 0) -> pd.DataFrame:
+        """Divergence between every two groups along a direction: which groups it tells apart.
+
+        Parameters
+        ----------
+        component : int, default=0
+            Number of the direction.
+
+        Returns
+        -------
+        DataFrame of shape (n_groups, n_groups)
+        """
+        names = list(self.groups)
+        return pd.DataFrame(self.separation[component], index=names, columns=names)
 
     def summary(self) -> str:
         """A text that a person reads."""
@@ -197,8 +220,9 @@ class DifferenceResult:
 
         direction = self.directions.iloc[:, component]
         shares = None
-        if component == 0:
-            shares = self.table.set_index("feature")["share"].reindex(direction.index).to_numpy()
+        column = "share" if component == 0 else f"share {component + 1}"
+        if self.table[column].notna().any():
+            shares = self.table.set_index("feature")[column].reindex(direction.index).to_numpy()
         return plots.weights(direction.to_numpy(), direction.index, shares=shares, top=top, ax=ax)
 
     def plot_null(self, *, ax: Axes | None = None) -> Axes:
@@ -294,7 +318,7 @@ def load(path: str | Path) -> DifferenceResult:
     values = {name: content[name] for name in names}
     for name in ("divergences", "upper_bounds"):
         values[name] = np.array(values[name], dtype=np.float64)
-    for name in ("directions", "table"):
+    for name in ("directions", "components", "table"):
         values[name] = _frame(values[name])
     return DifferenceResult(**values)
 

@@ -9,7 +9,7 @@ underflow. A divergence that ignores a common shift is not changed by the centri
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -91,11 +91,21 @@ class Samples:
         self.factor = (self.deviation > 0) * 1.0 if scale is None else _inverse(self.deviation)
         self.unit = (float(self.deviation.max(initial=0.0)) or 1.0) if scale is None else 1.0
         self.mixing: NDArray[np.float64] | None = None
+        self.basis: NDArray[np.float64] | None = None
         self._products = self._make_products(np.dtype(dtype))
 
     def _make_products(self, dtype: np.dtype) -> _Products:
         products = _products(self.rows, self.centre, self.factor / self.unit, dtype)
+        if self.basis is not None and self.scale != "within":
+            products = Deflated(products, self.basis.astype(dtype))
         return products if self.mixing is None else _MixedProducts(products, self.mixing)
+
+    def _changed(self, **attributes: object) -> Samples:
+        """A copy with other attributes, its products made anew."""
+        other = object.__new__(Samples)
+        other.__dict__.update(self.__dict__)
+        other.__dict__.update(attributes)
+        return other.astype(self.dtype)
 
     def astype(self, dtype: DTypeLike) -> Samples:
         """The same rows in another precision."""
@@ -106,24 +116,45 @@ class Samples:
 
     def restrict(self, features: NDArray[np.intp]) -> Samples:
         """The same rows with some of the features only, scaled as before."""
-        other = object.__new__(Samples)
-        other.__dict__.update(self.__dict__)
-        other.rows = self.rows[:, features]
-        other.centre, other.deviation = self.centre[features], self.deviation[features]
-        other.factor = self.factor[features]
-        return other.astype(self.dtype)
+        if self.basis is not None:
+            raise ValueError("deflated rows need all features: restrict first, then deflate")
+        return self._changed(
+            rows=self.rows[:, features],
+            centre=self.centre[features],
+            deviation=self.deviation[features],
+            factor=self.factor[features],
+        )
+
+    def without(self, features: NDArray[np.bool_]) -> Samples:
+        """The same rows with some features made constant, so that no direction uses them."""
+        return self._changed(factor=self.factor * ~features)
+
+    def deflated(self, directions: NDArray[np.float64]) -> Samples:
+        """The same rows without what they have along some directions, shape (n_directions, n_features).
+
+        A direction b of the result acts as b less its parts along the given ones, so that a best direction
+        is orthogonal to them.
+        """
+        basis = orthonormal_basis(directions)
+        return self._changed(basis=basis) if len(basis) else self
 
     def usable(self, labels: Labels) -> Samples:
         """The same rows, with features that the first column's groups cannot standardise made constant."""
         if self.scale != "within":
             return self
         usable = StandardisedWithin(self, labels).usable
-        if usable[self.varying].all():
-            return self
-        other = object.__new__(Samples)
-        other.__dict__.update(self.__dict__)
-        other.factor = self.factor * usable
-        return other.astype(self.dtype)
+        return self if usable[self.varying].all() else self.without(~usable)
+
+    def refuse_overflow(self, degree: float) -> None:
+        """Say that divergences of such data cannot be represented, if that is so."""
+        with np.errstate(over="ignore", under="ignore"):
+            power = np.float64(self.unit) ** degree
+            representable = power > 0.0 and np.isfinite(power * self.n_rows)
+        if not representable:
+            raise ValueError(
+                f"the largest standard deviation of a feature is {self.unit:.3g}: to the power of {degree:g} "
+                'it cannot be represented; rescale the data or use scale="pooled"'
+            )
 
     @property
     def dtype(self) -> np.dtype:
@@ -163,7 +194,11 @@ class Samples:
 
     def for_labels(self, labels: Labels) -> Operator:
         """The operator for a batch: itself, or what depends on the columns' labels."""
-        operator: Operator = StandardisedWithin(self, labels) if self.scale == "within" else self
+        operator: Operator = self
+        if self.scale == "within":
+            operator = StandardisedWithin(self, labels)
+            if self.basis is not None:
+                operator = Deflated(operator, self.basis.astype(self.dtype))
         return operator if labels.nuisance is None else Residuals(operator, labels)
 
     def whitened(self, shrinkage: float) -> Samples:
@@ -178,10 +213,7 @@ class Samples:
         values, vectors = np.linalg.eigh(shrunk)
         usable = values > 1e-12 * values[-1]
         roots = np.divide(1.0, np.sqrt(np.abs(values)), out=np.zeros_like(values), where=usable)
-        other = object.__new__(Samples)
-        other.__dict__.update(self.__dict__)
-        other.mixing = (vectors * roots) @ vectors.T
-        return other.astype(self.dtype)
+        return self._changed(mixing=(vectors * roots) @ vectors.T)
 
     def scaled_rows(self, labels: Labels) -> NDArray[np.float64] | sp.csr_matrix:
         """Rows in the scaled space, in data units, shape (n_rows, n_features); sparse rows stay sparse."""
@@ -189,8 +221,12 @@ class Samples:
             values = self.astype(np.float64).for_labels(labels).feature_columns(np.arange(self.n_features))
             return values.T
         if sp.issparse(self.rows):
-            return sp.csr_matrix(self.rows.astype(np.float64) @ sp.diags(self.factor))
-        return self.rows * self.factor
+            scaled = sp.csr_matrix(self.rows.astype(np.float64) @ sp.diags(self.factor))
+        else:
+            scaled = self.rows * self.factor
+        if self.basis is None:
+            return scaled
+        return (scaled.toarray() if sp.issparse(scaled) else scaled) - (scaled @ self.basis.T) @ self.basis
 
     def covariance(self) -> NDArray[np.float64]:
         """Covariance of the scaled features over all rows, shape (n_features, n_features)."""
@@ -303,6 +339,61 @@ class Residuals:
         explained = np.einsum("cn,cnq->cq", values, basis)
         values -= np.einsum("cq,cnq->cn", explained, basis)
         return values
+
+
+def orthonormal_basis(directions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Orthonormal rows that span the given ones, shape (rank, n_features).
+
+    Examples
+    --------
+    >>> orthonormal_basis(np.array([[0.0, 2.0], [0.0, 1.0]])).shape
+    (1, 2)
+    """
+    _, sizes, rows = np.linalg.svd(directions, full_matrices=False)
+    return rows[sizes > 1e-10 * max(sizes.max(initial=0.0), np.finfo(np.float64).tiny)]
+
+
+class Deflated:
+    """Rows without what they have along an orthonormal basis: project(b) sees b less its part in it.
+
+    Parameters
+    ----------
+    inner : Operator or products
+        The rows.
+    basis : array of shape (n_directions, n_features)
+        Orthonormal directions.
+    """
+
+    def __init__(self, inner: Any, basis: NDArray) -> None:
+        self.dtype = basis.dtype
+        self._inner, self._basis = inner, basis
+
+    def take(self, columns: NDArray) -> Deflated:
+        """The operator for some of the columns."""
+        return Deflated(self._inner.take(columns), self._basis)
+
+    def project(self, directions: NDArray, out: NDArray | None = None) -> NDArray:
+        """Rows on the remaining part of directions."""
+        return self._inner.project(self._remaining(directions), out)
+
+    def backproject(self, slopes: NDArray, out: NDArray | None = None) -> NDArray:
+        """Slopes to gradients orthogonal to the basis."""
+        return self._remaining(self._inner.backproject(slopes, None), out)
+
+    def backproject_squares(self, slopes: NDArray) -> NDArray:
+        """Not needed: groups are standardised before anything is taken out."""
+        raise NotImplementedError("deflated rows are not scaled within groups")
+
+    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
+        """Values of single features without their part along the basis."""
+        inner = self._inner
+        # An operator for several labellings shows the features under those of its first column.
+        first = np.zeros(len(self._basis), dtype=np.intp)
+        along = (inner.take(first) if hasattr(inner, "take") else inner).project(self._basis, None)
+        return inner.feature_columns(features) - self._basis[:, features].T @ along
+
+    def _remaining(self, directions: NDArray, out: NDArray | None = None) -> NDArray:
+        return np.subtract(directions, (directions @ self._basis.T) @ self._basis, out=out)
 
 
 def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -291,7 +291,8 @@ def answer(result: DifferenceResult, screen: Screen, *, notes: Sequence[str] = (
     lines += feature_table(result, screen)
     lines.append("")
     sizes = ", ".join(f"{shorten(printable(name), 40)} {size} rows" for name, size in result.groups.items())
-    facts = [f"Compared: {sizes}; {len(result.table)} features.", wording.test_sentence(result)]
+    facts = [f"Compared: {sizes}; {len(result.table)} features.", *wording.components_sentences(result)]
+    facts.append(wording.test_sentence(result))
     if not certified:
         facts.append(wording.certainty(result))
     facts.append(wording.selection_sentence(result))
@@ -324,7 +325,7 @@ def feature_table(result: DifferenceResult, screen: Screen) -> list[str]:
 def _feature_columns(result: DifferenceResult, shown: pd.DataFrame, screen: Screen) -> list[Column]:
     """What fits: names that can be recognised first, then further columns, then longer names and bars."""
     names = [printable(name) for name in shown["feature"]]
-    share = Column("share", [f"{100 * share:.1f} %" for share in shown["share"]], right=True)
+    share = Column("share", [_percent(share) for share in shown["share"]], right=True)
     weight = Column(
         "weight", [f"{weight:+.3f}" for weight in shown["weight"]], right=True, paint=_sign_colour
     )
@@ -348,7 +349,9 @@ def _feature_columns(result: DifferenceResult, shown: pd.DataFrame, screen: Scre
         room -= _width(bundle)
     longer = min(longest, name_width + room, _LONG_NAME) - name_width
     name = Column("feature", [shorten(name, name_width + longer, screen.dots) for name in names])
-    bars = _bars(shown["share"], _LEAST_BAR + min(room - longer, _MORE_BAR), screen)
+    # Where shares are not defined, squared weights show what leads.
+    leading = shown["share"].fillna(shown["weight"] ** 2)
+    bars = _bars(leading, _LEAST_BAR + min(room - longer, _MORE_BAR), screen)
     return [name, share, bars, *after]
 
 
@@ -379,6 +382,10 @@ def _means(result: DifferenceResult, shown: pd.DataFrame, prefix: str) -> list[C
         )
         for name in groups
     ]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %" if share == share else "-"
 
 
 def _known(value: float, form: str) -> str:

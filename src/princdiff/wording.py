@@ -34,6 +34,8 @@ def format_pvalue(result: DifferenceResult) -> str:
 def carriers(result: DifferenceResult) -> str:
     """How many columns carry how much of the difference."""
     shares = result.by_column()
+    if shares.isna().all():
+        return _weighted(result)
     total, count = 0.0, 0
     for share in shares:
         if total >= 0.8 or share <= 0:
@@ -46,6 +48,48 @@ def carriers(result: DifferenceResult) -> str:
     more = "" if count <= 3 else f", {leading} foremost"
     which = f" ({leading})" if count <= 3 else ""
     return f"{_number(count)} {noun}{which} {verb} {100 * total:.0f} % of the difference{more}."
+
+
+def _weighted(result: DifferenceResult) -> str:
+    """As `carriers`, for a divergence that has no shares."""
+    frame = result.table[result.table["weight"] != 0]
+    columns = list(dict.fromkeys(map(str, frame["column"])))
+    if not columns:
+        return "No single feature carries it."
+    noun = "feature" if len(columns) == 1 else "features"
+    which = f"{_listed(columns[:3])}{' foremost' if len(columns) > 3 else ''}"
+    return (
+        f"The direction uses {_number(len(columns)).lower()} {noun} ({which}); {_name(result)} does not "
+        "depend on scale, so shares are not defined."
+    )
+
+
+def _name(result: DifferenceResult) -> str:
+    return str(result.parameters.get("divergence", "wasserstein2")).replace("_", " ")
+
+
+def component_facts(result: DifferenceResult, number: int) -> str:
+    """How large the difference along a further direction is, of what kind, and whether it may be chance."""
+    row = result.components.iloc[number].to_dict()
+    main = max(_KINDS, key=lambda name: float(row[name]))
+    pvalue = "" if np.isnan(row["pvalue"]) else f" (p = {row['pvalue']:.2g}, descriptive)"
+    return f"{row['effect']:.2g} standard deviations{pvalue}, mostly {_KINDS[main]}."
+
+
+def components_sentences(result: DifferenceResult) -> list[str]:
+    """What further directions there are, and which groups each tells apart."""
+    lines = [
+        f"Component {number + 1}: {component_facts(result, number)}"
+        for number in range(1, len(result.components))
+    ]
+    if len(result.groups) > 2:
+        for number in range(len(result.components)):
+            frame = result.separation_frame(number)
+            values = np.triu(frame.to_numpy(), 1)
+            g, h = np.unravel_index(values.argmax(), values.shape)
+            names = _listed([str(frame.index[g]), str(frame.index[h])])
+            lines.append(f"Component {number + 1} tells {names} apart most.")
+    return lines
 
 
 def kind_sentence(result: DifferenceResult) -> str:
@@ -95,13 +139,14 @@ def summary(result: DifferenceResult) -> str:
     lines.append(f"{'feature':{width}}  {'share':>6}  {'weight':>7}  {'selected':>8}  kind")
     for row in shown.itertuples():
         lines.append(
-            f"{_cut(str(row.feature), 40):{width}}  {100 * row.share:5.1f}%  {row.weight:7.3f}  "
+            f"{_cut(str(row.feature), 40):{width}}  {percent(row.share):>6}  {row.weight:7.3f}  "
             f"{'yes' if row.selected else '-':>8}  {_main_kind(row)}"
         )
     hidden = int((result.table["weight"] != 0).sum()) - len(shown)
     if hidden > 0:
         lines.append(f"... and {hidden} more with a weight")
-    lines += ["", test_sentence(result), certainty(result), selection_sentence(result)]
+    lines += ["", *components_sentences(result), test_sentence(result), certainty(result)]
+    lines.append(selection_sentence(result))
     lines += [f"Note: {note}" for note in result.notes]
     return "\n".join(lines)
 
@@ -113,6 +158,11 @@ def selection_sentence(result: DifferenceResult) -> str:
     if not control:
         return "Features were not selected."
     return f"{_number(count)} feature{'s' if count != 1 else ''} selected; {control}."
+
+
+def percent(share: float) -> str:
+    """A share, or a dash where it is not defined."""
+    return "-" if np.isnan(share) else f"{100 * share:.1f}%"
 
 
 def _main_kind(row: object) -> str:

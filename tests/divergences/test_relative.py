@@ -5,8 +5,9 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from oracles import between_groups, scaled_rows
-from princdiff.divergences import Wasserstein2, Workspace
-from princdiff.divergences.relative import Relative
+from princdiff.divergences import Energy, KolmogorovSmirnov, Wasserstein2, WassersteinP, Workspace
+from princdiff.divergences.relative import PlannedRelative
+from princdiff.divergences.relative import relative as make_relative
 from princdiff.divergences.sorting import order_within_groups
 from princdiff.labels import HELD_OUT, Labels
 from princdiff.samples import Samples
@@ -46,7 +47,7 @@ def test_value_is_the_quotient(sizes, held_out, weighted, shrinkage):
         labels = labelled(sizes, held_out, weighted, 1, n_labellings)
         wide = labels.repeat(2)
         values = np.random.default_rng(2).standard_t(4, size=(wide.n_columns, labels.n_rows)) + 3.0
-        relative = Relative(Wasserstein2(), shrinkage, 2.5)
+        relative = PlannedRelative(Wasserstein2(), shrinkage, 2.5)
         expected = [
             explicit(row, labels.codes[column], labels.weights, shrinkage, 2.5)
             for row, column in zip(values, wide.columns, strict=True)
@@ -65,7 +66,7 @@ def test_value_is_the_quotient(sizes, held_out, weighted, shrinkage):
 def test_slope_is_the_derivative(sizes, held_out, weighted, shrinkage):
     labels = labelled(sizes, held_out, weighted, 3)
     values = np.random.default_rng(4).normal(size=labels.n_rows)
-    relative = Relative(Wasserstein2(), shrinkage, 0.7)
+    relative = PlannedRelative(Wasserstein2(), shrinkage, 0.7)
     slopes = relative.value_and_slope(values[None], labels, Workspace())[1][0]
     numeric = approx_fprime(
         values, lambda row: explicit(row, labels.codes[0], labels.weights, shrinkage, 0.7), 1e-7
@@ -81,7 +82,7 @@ def test_slope_is_the_derivative(sizes, held_out, weighted, shrinkage):
 def test_slope_on_many_labellings():
     labels = labelled((6, 8), 3, False, 5, n_labellings=4)
     values = np.random.default_rng(6).normal(size=(4, labels.n_rows))
-    relative = Relative(Wasserstein2(), 0.05, 1.0)
+    relative = PlannedRelative(Wasserstein2(), 0.05, 1.0)
     slopes = relative.value_and_slope(values, labels, Workspace())[1]
     for column in range(4):
         alone = relative.value_and_slope(values[column : column + 1], labels.labelling(column), Workspace())
@@ -94,7 +95,7 @@ def test_gradient_by_direction():
     X, y = rng.normal(size=(30, 4)) @ rng.normal(size=(4, 4)), np.repeat([0, 1], [14, 16])
     samples, labels = Samples(X, "pooled", dtype=np.float64), Labels(y, 2)
     rows = scaled_rows(X, y, "pooled")
-    relative = Relative(Wasserstein2(), 0.1, 1.0)
+    relative = PlannedRelative(Wasserstein2(), 0.1, 1.0)
     direction = np.array([0.5, -0.2, 0.8, 0.1])
 
     def value(b):
@@ -110,7 +111,7 @@ def test_gradient_by_direction():
 def test_along_plan_bounds_the_value():
     labels = labelled((7, 7), 0, False, 8)
     rng = np.random.default_rng(9)
-    relative = Relative(Wasserstein2(), 0.05, 1.0)
+    relative = PlannedRelative(Wasserstein2(), 0.05, 1.0)
     values = rng.normal(size=(1, 14))
     own = order_within_groups(values, labels, Workspace())
     assert relative.along_plan(values, labels, own, Workspace())[0] == pytest.approx(
@@ -123,16 +124,36 @@ def test_along_plan_bounds_the_value():
 def test_constant_projections_are_harmless():
     labels = Labels(np.repeat([0, 1], 5), 2)
     for shrinkage in (0.0, 0.1):
-        relative = Relative(Wasserstein2(), shrinkage, 1.0)
+        relative = PlannedRelative(Wasserstein2(), shrinkage, 1.0)
         value, slopes = relative.value_and_slope(np.zeros((1, 10)), labels, Workspace())
         assert value[0] == 0.0
         assert np.isfinite(slopes).all()
 
 
 def test_name_and_degree():
-    relative = Relative(Wasserstein2(), 0.0)
+    relative = PlannedRelative(Wasserstein2(), 0.0)
     assert relative.name == "relative wasserstein2"
     assert relative.degree == 0.0
     labels = Labels(np.repeat([0, 1], 6), 2)
     values = np.random.default_rng(10).normal(size=(1, 12))
     assert relative.value(40.0 * values, labels) == pytest.approx(relative.value(values, labels))
+
+
+@pytest.mark.parametrize("base", [Energy(), WassersteinP(1.0), WassersteinP(3.0)], ids=lambda base: base.name)
+def test_other_degrees_are_divided_by_their_power_of_the_spread(base):
+    labels = labelled((7, 9), 0, False)
+    values = np.random.default_rng(5).normal(size=(1, labels.n_rows))
+    relative = make_relative(base, 0.0)
+    assert relative.value(50.0 * values, labels) == pytest.approx(relative.value(values, labels))
+    expected = base.value(values, labels) / values.std() ** base.degree
+    assert relative.value(values, labels) == pytest.approx(expected)
+    shrunk = make_relative(base, 0.1, 0.7)
+    slopes = shrunk.value_and_slope(values, labels, Workspace())[1][0]
+    numeric = approx_fprime(values[0], lambda row: float(shrunk.value(row[None], labels)[0]), 1e-7)
+    np.testing.assert_allclose(slopes, numeric, atol=2e-5)
+    assert not isinstance(relative, PlannedRelative) or hasattr(base, "along_plan")
+
+
+def test_a_divergence_without_scale_stays_as_it_is():
+    base = KolmogorovSmirnov()
+    assert make_relative(base, 0.1) is base

@@ -12,6 +12,7 @@ from scipy.stats import binom
 from oracles import between_groups, divergence_along, scaled_rows
 from princdiff import PDA, SPARDA, permutation_test
 from princdiff.datasets import make_block_gaussians
+from princdiff.divergences import Wasserstein2
 from princdiff.inference import permutation
 from princdiff.inference.grid import single_cell_grid
 from princdiff.inference.permutation import Problem, standardised
@@ -161,7 +162,7 @@ def test_covariates_as_freedman_and_lane(n_rows):
     y = np.arange(n_rows) % 2
     table = np.column_stack([rng.normal(size=n_rows) + y, rng.normal(size=n_rows)])[:, : n_rows // 3 - 1]
     X = rng.normal(size=(n_rows, 1)) + table.sum(axis=1, keepdims=True)
-    problem = Problem.prepare(X, y, 40, "euclidean", None, None, "within", table, None, 0)
+    problem = Problem.prepare(X, y, 40, Wasserstein2(), "euclidean", None, None, "within", table, None, 0)
     values, _ = problem.values(single_cell_grid(1, "euclidean"), None, np.arange(41), False)
     design = np.column_stack([np.ones(n_rows), table])
     hat = design @ np.linalg.pinv(design)
@@ -203,7 +204,7 @@ def test_single_features_each_on_its_own_null_scale():
     X, y = two_groups(41, (9, 12), 3, shift=0.8)
     X[:, 2] = X[:, 2] > 0.5
     found = permutation_test(X, y, n_permutations=29, random_state=0)
-    problem = Problem.prepare(X, y, 29, "mixed", "pooled", None, "within", None, None, 0)
+    problem = Problem.prepare(X, y, 29, Wasserstein2(), "mixed", "pooled", None, "within", None, None, 0)
     rows = scaled_rows(X, y, "pooled")
     roots = np.array(
         [
@@ -270,7 +271,7 @@ def test_kept_directions_have_the_values(statistic):
     # Single features are compared on their own scales, not along a direction: the best of the others is kept.
     cells = [cell for cell in found.levels if cell[0] != "single features"]
     best = standardised(found.values)[:, : len(cells)].argmax(axis=1)
-    problem = Problem.prepare(X, y, 29, "mixed", "pooled", None, "within", None, None, 0)
+    problem = Problem.prepare(X, y, 29, Wasserstein2(), "mixed", "pooled", None, "within", None, None, 0)
     rows = scaled_rows(X, y, "pooled")
     covariance = rows.T @ rows / len(rows)
     for index, labels in enumerate(problem.scheme.codes(np.arange(30))):

@@ -10,18 +10,35 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.divergences.base import PlannedDivergence
+from princdiff.divergences.base import Divergence, PlannedDivergence
 from princdiff.divergences.sorting import Workspace
 from princdiff.labels import HELD_OUT, Labels
 
 
+def relative(base: Divergence, shrinkage: float, typical: float = 1.0) -> Divergence:
+    """A divergence relative to the variance along the direction; one without a scale as it is.
+
+    Parameters are those of `Relative`.
+
+    Examples
+    --------
+    >>> from princdiff.divergences import Energy, KolmogorovSmirnov
+    >>> relative(Energy(), 0.1).name, relative(KolmogorovSmirnov(), 0.1).name
+    ('relative energy', 'kolmogorov_smirnov')
+    """
+    if base.degree == 0:
+        return base
+    kind = PlannedRelative if isinstance(base, PlannedDivergence) else Relative
+    return kind(base, shrinkage, typical)
+
+
 class Relative:
-    """Another divergence over the (shrunk) variance of all projected rows.
+    """Another divergence over the (shrunk) variance of all projected rows, to the power of half its degree.
 
     Parameters
     ----------
-    base : PlannedDivergence
-        Divergence of degree 2 that is divided.
+    base : Divergence
+        What is divided.
     shrinkage : float
         Share of ``typical`` in the denominator, which keeps nearly constant projections harmless.
     typical : float
@@ -37,13 +54,14 @@ class Relative:
 
     degree = 0.0
 
-    def __init__(self, base: PlannedDivergence, shrinkage: float, typical: float = 1.0) -> None:
+    def __init__(self, base: Divergence, shrinkage: float, typical: float = 1.0) -> None:
         self.base, self.shrinkage, self.typical = base, shrinkage, typical
         self.name = f"relative {base.name}"
 
     def value(self, projections: NDArray, labels: Labels) -> NDArray[np.float64]:
         """Values, shape (n_columns,)."""
-        return self.base.value(projections, labels) / self._denominator(projections, labels)[0]
+        denominator = self._denominator(projections, labels)[0]
+        return self.base.value(projections, labels) / denominator ** (self.base.degree / 2)
 
     def value_and_slope(
         self, projections: NDArray, labels: Labels, workspace: Workspace
@@ -52,22 +70,15 @@ class Relative:
         pair = self.base.value_and_slope(projections, labels, workspace)
         return self._quotient(pair, projections, labels)
 
-    def along_plan(
-        self, projections: NDArray, labels: Labels, order: NDArray[np.intp], workspace: Workspace
-    ) -> tuple[NDArray[np.float64], NDArray]:
-        """Values and slopes of the quotient for fixed plans."""
-        pair = self.base.along_plan(projections, labels, order, workspace)
-        return self._quotient(pair, projections, labels)
-
     def _quotient(
         self, pair: tuple[NDArray[np.float64], NDArray], projections: NDArray, labels: Labels
     ) -> tuple[NDArray[np.float64], NDArray]:
         values, slopes = pair
         denominator, centred, mass = self._denominator(projections, labels)
-        ratio = values / denominator
-        rate = 2.0 * (1 - self.shrinkage) * ratio
+        power = denominator ** (self.base.degree / 2)
+        rate = self.base.degree * (1 - self.shrinkage) * values / denominator
         centred *= rate[:, None].astype(slopes.dtype) * mass
-        return ratio, (slopes - centred) / denominator[:, None].astype(slopes.dtype)
+        return values / power, (slopes - centred) / power[:, None].astype(slopes.dtype)
 
     def _denominator(self, projections: NDArray, labels: Labels) -> tuple[NDArray, NDArray, NDArray]:
         """Shrunk variance, shape (n_columns,); centred projections; rows' shares of the total weight."""
@@ -78,3 +89,16 @@ class Relative:
         variance = np.einsum("cn,cn,cn->c", centred, centred, share).astype(np.float64)
         denominator = (1 - self.shrinkage) * variance + self.shrinkage * self.typical
         return np.maximum(denominator, np.finfo(np.float32).tiny), centred, share
+
+
+class PlannedRelative(Relative):
+    """A relative divergence whose base is a minimum over plans, and which therefore is one too."""
+
+    base: PlannedDivergence
+
+    def along_plan(
+        self, projections: NDArray, labels: Labels, order: NDArray[np.intp], workspace: Workspace
+    ) -> tuple[NDArray[np.float64], NDArray]:
+        """Values and slopes of the quotient for fixed plans."""
+        pair = self.base.along_plan(projections, labels, order, workspace)
+        return self._quotient(pair, projections, labels)

@@ -42,14 +42,18 @@ class Grid:
         ]
 
 
-def default_grid(n_features: int, metric: str) -> Grid:
+def default_grid(n_features: int, metric: str, degree: float = 2.0) -> Grid:
     """Levels 1, 2, 3, 5, 10, ... and all in the plain metric; few and all in the whitened one.
+
+    For a divergence of degree 0, which does not depend on scale, both metrics are the same.
 
     Examples
     --------
     >>> default_grid(60, "mixed")
     Grid(euclidean=(1, 2, 3, 5, 10, 20, 60), whitened=(2, 3, 5, 60))
     """
+    if degree == 0:
+        metric = "euclidean"
     series = [level for level in (1, 2, 3, 5, 10, 20, 50, 100) if level < 0.8 * n_features]
     euclidean = (*series, n_features) if metric != "whitened" else ()
     few = [level for level in series if (1 if metric == "whitened" else 2) <= level <= 5]

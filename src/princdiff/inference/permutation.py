@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 from tqdm import tqdm
 
 from princdiff import checks
-from princdiff.divergences import Wasserstein2
+from princdiff.divergences import Divergence, get
 from princdiff.inference.grid import (
     METRICS,
     Grid,
@@ -35,6 +35,7 @@ from princdiff.labels import Labels
 from princdiff.parallel import in_threads, single_threaded_blas
 from princdiff.samples import Samples, Scale
 from princdiff.solvers.starts import marginal_divergences
+from princdiff.solvers.whitening import refuse_to_whiten
 
 SINGLE = ("single features", 1)
 STATISTICS = ("adaptive", "divergence", "paper")
@@ -66,7 +67,10 @@ class PermutationResult:
     values : array of shape (n_permutations + 1, n_levels)
         Divergence of every labelling at every level, the observed one first.
     best_level : (metric, number of features)
-        Level at which the observed labelling stands out most.
+        Level at which the observed labelling stands out most; for "paper" the level that
+        cross-validation chose for it.
+    leading_feature : int or None
+        For "adaptive": the feature that stands out most by itself.
     smallest_attainable_pvalue : float
         What the design and the number of permutations allow at best.
     n_permutations : int
@@ -76,7 +80,7 @@ class PermutationResult:
     extrapolated_pvalue : float or None
         With ``tail="pareto"``: an extrapolation beyond 1 / (B + 1).
     directions : array of shape (n_permutations + 1, n_features) or None
-        With ``keep_directions``: each labelling's direction at its best level.
+        With ``keep_directions``: each labelling's direction at its best level (single features aside).
     """
 
     statistic: float
@@ -91,6 +95,7 @@ class PermutationResult:
     exact: bool
     extrapolated_pvalue: float | None = None
     directions: NDArray | None = None
+    leading_feature: int | None = None
 
 
 def permutation_test(
@@ -100,6 +105,7 @@ def permutation_test(
     n_permutations: int = 999,
     statistic: str = "adaptive",
     n_features: int | None = None,
+    divergence: str | Divergence | Callable = "wasserstein2",
     metric: str = "mixed",
     scale: Scale = "pooled",
     blocks: ArrayLike | None = None,
@@ -130,6 +136,10 @@ def permutation_test(
         labelling.
     n_features : int, optional
         For "divergence": the sparsity level; default all features.
+    divergence : str, Divergence or callable, default="wasserstein2"
+        What "different" means for two columns of numbers: a name from
+        `princdiff.divergences.available`, an object or a function. Where the search ascends a smooth
+        stand-in (Kolmogorov-Smirnov), the statistic is that of the stand-in.
     metric : {"mixed", "euclidean", "whitened"}, default="mixed"
         "euclidean": unit directions of the scaled features, as in the paper. "whitened": directions of
         unit variance over all rows, our extension. "mixed": both (the euclidean one where a single
@@ -185,24 +195,38 @@ def permutation_test(
                 'all of them: use statistic="divergence"'
             )
     problem = Problem.prepare(
-        X, y, n_permutations, metric, scale, blocks, permute, covariates, sample_weight, random_state
+        X,
+        y,
+        n_permutations,
+        get(divergence),
+        metric,
+        scale,
+        blocks,
+        permute,
+        covariates,
+        sample_weight,
+        random_state,
     )
     grid = _grid(problem, statistic, n_features, metric)
     compute = problem.paper_values if statistic == "paper" else problem.values
     values, directions = _all_labellings(
         problem, grid, compute, early_stop, n_jobs, progress, keep_directions
     )
-    cells = grid.cells
+    cells, leading = grid.cells, None
     if statistic == "adaptive":
         cells = [*cells, SINGLE]
-        values = np.column_stack([values, _best_single_feature(problem, len(values), n_jobs)])
+        single, leading = _best_single_feature(problem, len(values), n_jobs)
+        values = np.column_stack([values, single])
         scores = standardised(values)
+        best = scores.argmax(axis=1)
     elif statistic == "paper":
-        scores = values[:, -1:]
+        best = values[:, -1].astype(np.intp)
         values = values[:, :-1]
+        scores = values[np.arange(len(values)), best][:, None]
     else:
-        scores = values
-    return _summarise(problem.scheme, cells, values, scores, directions, tail)
+        scores, best = values, np.zeros(len(values), dtype=np.intp)
+    result = _summarise(problem.scheme, cells, values, scores.max(axis=1), best, directions, tail)
+    return replace(result, leading_feature=leading)
 
 
 @dataclass(frozen=True)
@@ -216,6 +240,7 @@ class Problem:
     nuisance: NDArray[np.float64] | None
     scheme: Scheme
     seed: int
+    divergence: Divergence
 
     @classmethod
     def prepare(
@@ -223,6 +248,7 @@ class Problem:
         X: ArrayLike,
         y: ArrayLike,
         n_permutations: int,
+        divergence: Divergence,
         metric: str,
         scale: Scale,
         blocks: ArrayLike | None,
@@ -238,6 +264,8 @@ class Problem:
             raise ValueError(
                 'metric="whitened" standardises directions over all rows; use scale="pooled" or None'
             )
+        if permute == "whole" and blocks is None:
+            raise ValueError('permute="whole" moves whole blocks: give blocks=, the block of each row')
         rows = checks.check_rows(BaseEstimator(), X, reset=True)
         classes, codes = checks.check_groups(y, rows.shape[0])
         weights = checks.check_weights(sample_weight, rows, codes, classes)
@@ -269,13 +297,8 @@ class Problem:
         if scale == "within":
             rows = _standardised_within(_dense(rows, 'scale="within"'), codes, weights)
         samples = Samples(rows, scale, weights=weights)
-        with np.errstate(over="ignore", under="ignore"):
-            if not 0 < np.square(samples.unit) < np.inf:
-                raise ValueError(
-                    f"the largest standard deviation of a feature is {samples.unit:.3g}: its square cannot "
-                    'be represented; rescale the data or use scale="pooled"'
-                )
-        return cls(samples, codes, len(classes), weights, nuisance, scheme, seed)
+        samples.refuse_overflow(divergence.degree)
+        return cls(samples, codes, len(classes), weights, nuisance, scheme, seed, divergence)
 
     def labels(self, indices: NDArray[np.intp]) -> Labels:
         """Labellings with the given numbers."""
@@ -288,21 +311,21 @@ class Problem:
         self, grid: Grid, whitened: Samples | None, indices: NDArray[np.intp], keep: bool
     ) -> tuple[NDArray, NDArray | None]:
         """Divergences of some labellings over the grid, and their directions if wanted."""
-        path = solve_grid(self.samples, self.labels(indices), Wasserstein2(), grid, self.seed, whitened)
+        path = solve_grid(self.samples, self.labels(indices), self.divergence, grid, self.seed, whitened)
         # Relative divergences have no unit; the others are told in that of the scaled features.
-        units = np.repeat([self.samples.unit**2, 1.0], [len(grid.euclidean), len(grid.whitened)])
+        unit = self.samples.unit**self.divergence.degree
+        units = np.repeat([unit, 1.0], [len(grid.euclidean), len(grid.whitened)])
         return path.values * units, path.directions if keep else None
 
     def paper_values(
         self, grid: Grid, whitened: Samples | None, indices: NDArray[np.intp], keep: bool
     ) -> tuple[NDArray, NDArray | None]:
-        """As `values`, with a last column: the divergence at the level that cross-validation chooses."""
+        """As `values`, with a last column: the number of the level that cross-validation chooses."""
         values, directions = self.values(grid, whitened, indices, keep)
         held_out = held_out_by_level(
-            self.samples, self.labels(indices), Wasserstein2(), np.array(grid.euclidean), self.seed
+            self.samples, self.labels(indices), self.divergence, np.array(grid.euclidean), self.seed
         )
-        chosen = held_out.argmax(axis=1)
-        return np.column_stack([values, values[np.arange(len(values)), chosen]]), directions
+        return np.column_stack([values, held_out.argmax(axis=1)]), directions
 
 
 def _grid(problem: Problem, statistic: str, n_features: int | None, metric: str) -> Grid:
@@ -313,11 +336,12 @@ def _grid(problem: Problem, statistic: str, n_features: int | None, metric: str)
         )
     if statistic == "divergence":
         level = available if n_features is None else checks.check_level(n_features, available)
+        if metric == "whitened" and level == available:
+            refuse_to_whiten(level)
         return single_cell_grid(level, "euclidean" if metric == "mixed" else metric)
-    if statistic == "paper":
-        return default_grid(available, "euclidean")
-    within = problem.samples.scale == "within"
-    return default_grid(available, "euclidean" if within else metric)
+    if statistic == "paper" or problem.samples.scale == "within":
+        metric = "euclidean"
+    return default_grid(available, metric, problem.divergence.degree)
 
 
 def _all_labellings(
@@ -352,8 +376,12 @@ def _all_labellings(
     return np.concatenate(values), np.concatenate(directions) if directions else None
 
 
-def _best_single_feature(problem: Problem, n_labellings: int, n_jobs: int | None) -> NDArray[np.float64]:
+def _best_single_feature(
+    problem: Problem, n_labellings: int, n_jobs: int | None
+) -> tuple[NDArray[np.float64], int]:
     """The largest single-feature divergence of each labelling, every feature on its own null scale.
+
+    Also which feature it is for the observed labelling.
 
     The squared distance of a 0/1 feature grows with the difference of proportions, that of a continuous one
     with its square: in a table of both the former would drown the latter. Standardised over all labellings,
@@ -367,11 +395,13 @@ def _best_single_feature(problem: Problem, n_labellings: int, n_jobs: int | None
         parts = np.empty((len(indices), problem.samples.n_features), dtype=np.float32)
         for columns in labels.homogeneous():
             own = labels.take(columns)
-            parts[columns] = np.sqrt(marginal_divergences(problem.samples, own, Wasserstein2()))
+            values = marginal_divergences(problem.samples, own, problem.divergence)
+            parts[columns] = np.sqrt(np.maximum(values, 0.0))
         return parts
 
     roots = np.concatenate(in_threads(run, chunks, n_jobs)).astype(np.float64)
-    return standardised(roots).max(axis=1)
+    scores = standardised(roots)
+    return scores.max(axis=1), int(scores[0].argmax())
 
 
 def _reached(values: list[NDArray], wanted: int) -> bool:
@@ -398,19 +428,18 @@ def _summarise(
     scheme: Scheme,
     cells: list[tuple[str, int]],
     values: NDArray[np.float64],
-    scores: NDArray[np.float64],
+    statistics: NDArray[np.float64],
+    best: NDArray[np.intp],
     directions: NDArray | None,
     tail: str | None,
 ) -> PermutationResult:
-    best = scores.argmax(axis=1)
-    statistics = scores.max(axis=1)
     z = standardised(values)
     alone = np.array([_pvalue(column) for column in z.T])
     kept = None
     if directions is not None:
-        place = z[:, : directions.shape[1]].argmax(axis=1)
+        n_kept = directions.shape[1]
+        place = np.where(best < n_kept, best, z[:, :n_kept].argmax(axis=1))
         kept = directions[np.arange(len(directions)), place]
-    level = int(best[0]) if scores.shape[1] == len(cells) else int(z[0].argmax())
     return PermutationResult(
         statistic=float(statistics[0]),
         pvalue=_pvalue(statistics),
@@ -418,7 +447,7 @@ def _summarise(
         levels=cells,
         level_pvalues=alone,
         values=values,
-        best_level=cells[level],
+        best_level=cells[best[0]],
         smallest_attainable_pvalue=max(scheme.smallest_pvalue, 1 / len(statistics)),
         n_permutations=len(statistics) - 1,
         exact=scheme.exhaustive and len(statistics) == scheme.n_labellings,

@@ -75,11 +75,11 @@ class Scheme:
             self._units = codes
             order = np.argsort(blocks, kind="stable")
             self._strata = np.split(order, np.cumsum(np.bincount(blocks))[:-1])
-        total = math.prod(_arrangements(self._units[stratum]) for stratum in self._strata)
+        total = _count_arrangements([self._units[stratum] for stratum in self._strata], n_permutations + 1)
         if total == 1:
             raise ValueError(_impossible(self._whole, blocks))
-        self.exhaustive = total <= n_permutations + 1 and not rows_differ
-        self.n_labellings = total if self.exhaustive else n_permutations + 1
+        self.exhaustive = total is not None and not rows_differ
+        self.n_labellings = total if total is not None and not rows_differ else n_permutations + 1
         # Random relabellings may by chance miss the mirror images of the observed one.
         self.smallest_pvalue = (self._symmetry() if self.exhaustive else 1) / self.n_labellings
         self._listed = self._enumerate() if self.exhaustive else None
@@ -154,10 +154,24 @@ def _impossible(whole: bool, blocks: NDArray[np.intp]) -> str:
     return "no relabelling is possible: at least two groups with a row each are needed"
 
 
-def _arrangements(units: NDArray[np.uint8]) -> int:
-    """Distinct orders of a multiset."""
-    counts = np.bincount(units)
-    return math.factorial(len(units)) // math.prod(math.factorial(int(count)) for count in counts)
+def _count_arrangements(strata: list[NDArray[np.uint8]], most: int) -> int | None:
+    """Distinct orders of the units inside their strata; None where they are more than ``most``."""
+    total = 1
+    for units in strata:
+        room = len(units)
+        for count in np.bincount(units):
+            # Factorials of many rows would have millions of digits: estimate before counting.
+            if _log_choose(room, int(count)) > math.log(most) + 1.0:
+                return None
+            total *= math.comb(room, int(count))
+            if total > most:
+                return None
+            room -= int(count)
+    return total
+
+
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
 def _multiset_permutations(units: NDArray[np.uint8]) -> Iterator[list[int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from sklearn.base import BaseEstimator
 from tqdm import tqdm
 
 from princdiff import checks
-from princdiff.divergences import Wasserstein2
+from princdiff.divergences import Divergence, get
 from princdiff.inference.credit import (
     credit_scores,
     family_wise_pvalues,
@@ -21,12 +22,13 @@ from princdiff.inference.credit import (
     shuffled_order,
     shuffled_scores,
 )
-from princdiff.inference.permutation import permutation_test
+from princdiff.inference.permutation import SINGLE, PermutationResult, permutation_test, standardised
 from princdiff.inference.suppressors import MOST_TARGETS, shuffled_gains, suppression_gains
 from princdiff.labels import Labels
 from princdiff.samples import Samples, Scale
 from princdiff.solvers.solve import solve
 from princdiff.solvers.starts import marginal_divergences
+from princdiff.solvers.whitening import solve_whitened
 
 _MOST_PASSES = 8
 _MOST_ROUNDS = 20
@@ -62,6 +64,7 @@ def select_features(
     *,
     goal: str = "all",
     scale: Scale = "pooled",
+    divergence: str | Divergence | Callable = "wasserstein2",
     alpha: float = 0.05,
     n_shuffles: int = 199,
     n_rounds: int = 3,
@@ -84,6 +87,8 @@ def select_features(
         told apart.
     scale : {"pooled", None}, default="pooled"
         Scaling of the features for "minimal"; "all" compares features on their pooled scale.
+    divergence : str, Divergence or callable, default="wasserstein2"
+        What "different" means for two columns of numbers, see `princdiff.divergences.available`.
     alpha : float, default=0.05
         Level.
     n_shuffles : int, default=199
@@ -139,20 +144,24 @@ def select_features(
     names = np.array([f"x{j}" for j in range(rows.shape[1])]) if names is None else np.asarray(names)
     classes, codes = checks.check_groups(y, rows.shape[0])
     labels = Labels(codes, len(classes))
+    compared = get(divergence)
     rng = checks.generator(random_state)
     bar = tqdm(desc="selection", disable=None if progress else True, leave=False)
     with bar:
         if goal == "all":
-            finder = _CompleteSelection(rows, labels, alpha, n_shuffles, n_rounds, rng, n_jobs, bar)
+            finder = _CompleteSelection(rows, labels, compared, alpha, n_shuffles, n_rounds, rng, n_jobs, bar)
             table = finder.run(names)
+            rest = np.flatnonzero(~table["selected"].to_numpy())
+            test = _test(rows, codes, rest, "pooled", compared, n_permutations, rng, n_jobs)
             control = f"family-wise error at most {alpha:g} over all {rows.shape[1]} features"
         else:
-            table = _minimal(rows, labels, codes, names, scale, alpha, n_permutations, rng, n_jobs, bar)
+            table, test = _minimal(
+                rows, labels, codes, names, scale, compared, alpha, n_permutations, rng, n_jobs, bar
+            )
             control = f"features are taken out until the rest does not differ at level {alpha:g}"
         selected = table["selected"].to_numpy()
-        table["share"] = _shares(rows, labels, selected, rng, n_jobs)
-        own_scale = scale if goal == "minimal" else "pooled"
-        complement = _test(rows, codes, ~selected, own_scale, n_permutations, rng, n_jobs)
+        table["share"] = _shares(rows, labels, compared, selected, rng, n_jobs)
+        complement = 1.0 if test is None else test.pvalue
     columns = ["feature", "selected", "share", "score", "pvalue", "round", "reason"]
     return SelectionResult(selected, table[columns], complement, control)
 
@@ -164,6 +173,7 @@ class _CompleteSelection:
         self,
         rows: Any,
         labels: Labels,
+        divergence: Divergence,
         alpha: float,
         n_shuffles: int,
         n_rounds: int,
@@ -172,7 +182,7 @@ class _CompleteSelection:
         bar: tqdm,
     ) -> None:
         self._values, self._varying = _standardised(rows)
-        self._labels, self._divergence = labels, Wasserstein2()
+        self._labels, self._divergence = labels, divergence
         self._alpha, self._n_shuffles, self._n_rounds = alpha / 2, n_shuffles, n_rounds
         self._rng, self._n_jobs, self._bar = rng, n_jobs, bar
         n_features = self._values.shape[1]
@@ -239,7 +249,8 @@ class _CompleteSelection:
         permuted = np.array([codes, *(codes[np.argsort(order)] for order in orders)])
         labels = Labels(permuted, self._labels.n_groups)
         samples = Samples(self._values[:, features])
-        return np.sqrt(marginal_divergences(samples, labels, self._divergence, self._n_jobs))
+        values = marginal_divergences(samples, labels, self._divergence, self._n_jobs)
+        return np.sqrt(np.maximum(values, 0.0))
 
     def _suppressor_pass(self, names: NDArray, number: int) -> bool:
         features = self._open()
@@ -289,42 +300,47 @@ def _standardised(rows: Any) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
 
 
 def _shares(
-    rows: Any, labels: Labels, selected: NDArray[np.bool_], rng: np.random.Generator, n_jobs: int | None
+    rows: Any,
+    labels: Labels,
+    divergence: Divergence,
+    selected: NDArray[np.bool_],
+    rng: np.random.Generator,
+    n_jobs: int | None,
 ) -> NDArray[np.float64]:
     """Shares of the selected features in the divergence along their best direction."""
     shares = np.zeros(rows.shape[1])
     features = np.flatnonzero(selected)
-    if len(features):
+    if divergence.degree == 0:
+        shares[features] = np.nan
+    elif len(features):
         samples = Samples(rows[:, features], "pooled")
-        best = solve(
-            samples, labels, Wasserstein2(), level=len(features), effort="fast", rng=rng, n_jobs=n_jobs
-        )
-        parts = best.direction * best.gradient
-        shares[features] = parts / parts.sum() if parts.sum() > 0 else 0.0
+        options: dict[str, Any] = {"effort": "fast", "rng": rng, "n_jobs": n_jobs}
+        shares[features] = solve(samples, labels, divergence, level=len(features), **options).shares
     return shares
 
 
 def _test(
     rows: Any,
     codes: NDArray[np.uint8],
-    features: NDArray[np.bool_],
+    features: NDArray[np.intp],
     scale: Scale,
+    divergence: Divergence,
     n_permutations: int,
     rng: np.random.Generator,
     n_jobs: int | None,
-) -> float:
-    """P-value of the difference in some of the features; 1 where none is left."""
-    if not features.any():
-        return 1.0
-    seed = int(rng.integers(2**31))
+) -> PermutationResult | None:
+    """Test of the difference in some of the features; None where there is none left."""
+    if len(features) == 0:
+        return None
     return permutation_test(
-        rows[:, np.flatnonzero(features)],
+        rows[:, features],
         codes,
         n_permutations=n_permutations,
+        divergence=divergence,
         scale=scale,
-        random_state=seed,
+        random_state=int(rng.integers(2**31)),
         n_jobs=n_jobs,
-    ).pvalue
+    )
 
 
 def _minimal(
@@ -333,41 +349,37 @@ def _minimal(
     codes: NDArray[np.uint8],
     names: NDArray,
     scale: Scale,
+    divergence: Divergence,
     alpha: float,
     n_permutations: int,
     rng: np.random.Generator,
     n_jobs: int | None,
     bar: tqdm,
-) -> pd.DataFrame:
-    """Take out the features of the level that stands out most, test the rest, go on."""
+) -> tuple[pd.DataFrame, PermutationResult | None]:
+    """Take out the features of the level that stands out most, test the rest, go on.
+
+    Also the last test: that of the features left.
+    """
     n_features = rows.shape[1]
     score, pvalue = np.zeros(n_features), np.ones(n_features)
     found_in = np.zeros(n_features, dtype=int)
-    for number in range(1, _MOST_ROUNDS + 1):
+    number = 0
+    while True:
         bar.update()
+        number += 1
         rest = np.flatnonzero(found_in == 0)
-        if len(rest) == 0:
+        test = _test(rows, codes, rest, scale, divergence, n_permutations, rng, n_jobs)
+        if test is None:
             break
-        test = permutation_test(
-            rows[:, rest],
-            codes,
-            n_permutations=n_permutations,
-            scale=scale,
-            random_state=int(rng.integers(2**31)),
-            n_jobs=n_jobs,
-            metric="euclidean",
-        )
         pvalue[rest] = test.pvalue
-        if test.pvalue > alpha:
+        if test.pvalue > alpha or number > _MOST_ROUNDS:
             break
-        level = test.best_level[1]
-        samples = Samples(rows[:, rest], scale)
-        best = solve(samples, labels, Wasserstein2(), level=level, rng=rng, n_jobs=n_jobs)
-        chosen = rest[best.direction != 0]
-        score[chosen] = np.abs(best.direction[best.direction != 0])
+        direction = _leading_direction(Samples(rows[:, rest], scale), labels, divergence, test, rng, n_jobs)
+        chosen = rest[direction != 0]
+        score[chosen] = np.abs(direction[direction != 0])
         found_in[chosen] = number
     reason = np.where(found_in > 0, "needed to tell the groups apart", "")
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             "feature": names,
             "selected": found_in > 0,
@@ -377,3 +389,29 @@ def _minimal(
             "reason": reason,
         }
     )
+    return table, test
+
+
+def _leading_direction(
+    samples: Samples,
+    labels: Labels,
+    divergence: Divergence,
+    test: PermutationResult,
+    rng: np.random.Generator,
+    n_jobs: int | None,
+) -> NDArray[np.float64]:
+    """The direction that stands out most among those with few features, (n_features,)."""
+    n_features = samples.n_features
+    scores = standardised(test.values)[0]
+    sparse = np.array([level < n_features for _, level in test.levels])
+    # A set of all features would be no answer while a smaller one is significant by itself.
+    clear = sparse & (test.level_pvalues <= test.pvalue)
+    usable = clear if clear.any() else sparse if sparse.any() else np.ones(len(scores), dtype=bool)
+    metric, level = test.levels[int(np.where(usable, scores, -np.inf).argmax())]
+    if (metric, level) == SINGLE:
+        return np.eye(n_features)[test.leading_feature]
+    if metric == "whitened":
+        found = solve_whitened(samples, labels, divergence, level=level, rng=rng, n_jobs=n_jobs)
+    else:
+        found = solve(samples, labels, divergence, level=level, rng=rng, n_jobs=n_jobs)
+    return found.direction

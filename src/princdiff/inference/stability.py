@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from princdiff import checks
-from princdiff.divergences import Wasserstein2, Workspace
+from princdiff.divergences import Divergence, Wasserstein2, Workspace, get
 from princdiff.inference.tuning import choose_level
 from princdiff.labels import HELD_OUT, Labels
 from princdiff.parallel import in_threads
@@ -54,6 +55,7 @@ def stability_selection(
     n_features: int | str = "auto",
     threshold: float = 0.9,
     n_pairs: int = 50,
+    divergence: str | Divergence | Callable = "wasserstein2",
     scale: Scale = "pooled",
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -72,6 +74,8 @@ def stability_selection(
         Frequency from which a feature counts as stable, above 0.5.
     n_pairs : int, default=50
         Complementary pairs of half-samples.
+    divergence : str, Divergence or callable, default="wasserstein2"
+        What "different" means for two columns of numbers, see `princdiff.divergences.available`.
     scale : {None, "pooled", "within"}, default="pooled"
         Scaling of the features.
     random_state : int, RandomState or None
@@ -100,15 +104,16 @@ def stability_selection(
     classes, codes = checks.check_groups(y, rows.shape[0])
     if np.bincount(codes).min() < 4:
         raise ValueError("every group needs at least four rows, two for each half-sample")
+    compared = get(divergence)
     rng = checks.generator(random_state)
     samples = Samples(rows, scale)
     labels = Labels(codes, len(classes))
     if n_features == "auto":
-        level = int(choose_level(samples, labels, Wasserstein2(), rng, n_jobs=n_jobs).chosen)
+        level = int(choose_level(samples, labels, compared, rng, n_jobs=n_jobs).chosen)
     else:
         level = checks.check_level(n_features, samples.n_features)
     halves = half_samples(labels, n_pairs, rng)
-    path = solve_path(samples, halves, Wasserstein2(), np.array([level]), rng, n_jobs=n_jobs)
+    path = solve_path(samples, halves, compared, np.array([level]), rng, n_jobs=n_jobs)
     frequencies = (path.directions[:, 0] != 0).mean(axis=0)
     bound = expected_false_selections(threshold, level, samples.n_features, n_pairs)
     return StabilityResult(frequencies, frequencies >= threshold, threshold, bound, level)

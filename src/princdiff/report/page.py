@@ -204,7 +204,7 @@ def _components(result: DifferenceResult) -> list[list[dict[str, Any]]]:
 
 def _projection_captions(result: DifferenceResult, names: list[str]) -> list[dict[str, Any]]:
     captions = []
-    for component in _components(result):
+    for number, component in enumerate(_components(result)):
         quantiles = [np.asarray(group["quantiles"], dtype=float) for group in component]
         low, high = charts.visible_range(quantiles, [int(group["rows"]) for group in component])
         lost = max(float(np.mean((points < low) | (points > high))) for points in quantiles)
@@ -214,9 +214,19 @@ def _projection_captions(result: DifferenceResult, names: list[str]) -> list[dic
                     (name, f"{np.median(points):.3g}") for name, points in zip(names, quantiles, strict=False)
                 ],
                 "cut": f"up to {100 * lost:.1f} % of a group's rows" if lost > 0 else "",
+                "facts": wording.component_facts(result, number) if number else "",
+                "separation": _separation(result, number) if len(names) > 2 else [],
             }
         )
     return captions
+
+
+def _separation(result: DifferenceResult, number: int) -> list[list[str]]:
+    """Cells of the groups x groups table of divergences along a direction."""
+    return [
+        ["" if g == h else f"{value:.3g}" for h, value in enumerate(row)]
+        for g, row in enumerate(result.separation[number])
+    ]
 
 
 def _test_section(result: DifferenceResult) -> dict[str, Any]:
@@ -259,6 +269,7 @@ def _settings(result: DifferenceResult) -> list[tuple[str, str]]:
         ("features", _count(len(result.table))),
         ("scaling", _words(asked.get("scale"), _SCALES)),
         ("features in the direction", _words(asked.get("n_features"), _LEVELS)),
+        ("divergence", _words(asked.get("divergence"))),
         ("relabellings asked for", _words(asked.get("n_permutations"))),
         ("missing values", _words(asked.get("missing"), _MISSING)),
         ("columns asked for", _words(asked.get("features"))),

@@ -47,6 +47,16 @@ class Solution(NamedTuple):
     gradient: NDArray[np.float64]
     n_iter: int
 
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Share of each feature, b_j g_j / (b . g), shape (n_features,); all zero where nothing differs.
+
+        Only for divergences that grow with scale.
+        """
+        parts = self.direction * self.gradient
+        total = parts.sum()
+        return parts / total if total > 0 else np.zeros_like(parts)
+
 
 def solve(
     samples: Samples,
@@ -125,7 +135,7 @@ def _settle(
 ) -> tuple[NDArray[np.float64], int]:
     """The best of the finalists after an ascent and a climb in double precision, on their supports."""
     used = np.flatnonzero((finds != 0).any(axis=0))
-    if len(used) > samples.n_features // 2:
+    if len(used) > samples.n_features // 2 or samples.basis is not None:
         # A few features of many are worth a copy of their columns; nearly all of them are not.
         used = np.arange(samples.n_features)
         exact = samples.astype(np.float64)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from princdiff.divergences import Divergence, Wasserstein2
-from princdiff.divergences.relative import Relative
+from princdiff.divergences import Divergence
+from princdiff.divergences.relative import relative
 from princdiff.labels import Labels
 from princdiff.samples import Samples
 from princdiff.solvers.solve import Solution, evaluate, solve
@@ -30,30 +30,37 @@ def shrinkage(level: int, n_rows: int) -> float:
     return min(0.1, 0.02 + level / n_rows)
 
 
-def relative_divergence(samples: Samples, divergence: Divergence, level: int) -> Relative:
+def relative_divergence(samples: Samples, divergence: Divergence, level: int) -> Divergence:
     """The divergence relative to the variance along the direction, shrunk as a level needs."""
     varying = samples.varying
     spread = samples.deviation * samples.factor / samples.unit
     typical = float(np.mean(spread[varying] ** 2)) if varying.any() else 1.0
-    return Relative(divergence, shrinkage(level, samples.n_rows), typical)  # type: ignore[arg-type]
+    return relative(divergence, shrinkage(level, samples.n_rows), typical)
 
 
-def solve_whitened(samples: Samples, labels: Labels, *, level: int, **options: object) -> Solution:
+def refuse_to_whiten(n_features: int) -> None:
+    """Say that so many features cannot be whitened together, if that is so."""
+    if n_features > LARGEST_WHITENED:
+        raise ValueError(
+            f'metric="whitened" for all of {n_features} features would need a {n_features} x {n_features} '
+            f"matrix; ask for fewer features (at most {LARGEST_WHITENED} can be whitened together)"
+        )
+
+
+def solve_whitened(
+    samples: Samples, labels: Labels, divergence: Divergence, *, level: int, **options: object
+) -> Solution:
     """Best direction of at most ``level`` features in the whitened metric; options as in `solve`."""
     if level < samples.n_features:
-        relative = relative_divergence(samples, Wasserstein2(), level)
-        found = solve(samples, labels, relative, level=level, **options)  # type: ignore[arg-type]
+        compared = relative_divergence(samples, divergence, level)
+        found = solve(samples, labels, compared, level=level, **options)  # type: ignore[arg-type]
     else:
-        if level > LARGEST_WHITENED:
-            raise ValueError(
-                f'metric="whitened" for all of {level} features would need a {level} x {level} matrix; '
-                f"use SPARDA with fewer features (at most {LARGEST_WHITENED} can be whitened together)"
-            )
+        refuse_to_whiten(level)
         whitened = samples.whitened(shrinkage(level, samples.n_rows))
-        found = solve(whitened, labels, Wasserstein2(), level=level, **options)  # type: ignore[arg-type]
+        found = solve(whitened, labels, divergence, level=level, **options)  # type: ignore[arg-type]
         assert whitened.mixing is not None
         direction = oriented(normalised(found.direction[None] @ whitened.mixing)[0])
-        found = found._replace(direction=direction, value=found.value / samples.unit**2)
+        found = found._replace(direction=direction, value=found.value / samples.unit**divergence.degree)
     # A relative divergence does not grow with the direction: shares are those of the plain one.
-    gradient = evaluate(samples.astype(np.float64), labels, Wasserstein2(), found.direction)[1]
+    gradient = evaluate(samples.astype(np.float64), labels, divergence, found.direction)[1]
     return found._replace(gradient=gradient)

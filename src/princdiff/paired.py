@@ -1,0 +1,152 @@
+"""The same units measured twice: before and after, left and right.
+
+Two questions. Along which direction have units moved most: the largest principal component of the uncentred
+differences, which maximises the squared distance between the projected differences and a point at zero
+(every unit keeps its partner, so nothing needs to be sorted). And: do the two occasions differ? The answer to
+the first is no test statistic, since it does not change when a unit's two rows are swapped; the test uses
+the two-sample statistic with labels swapped within pairs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from princdiff import checks
+from princdiff.inference.permutation import PermutationResult, permutation_test
+from princdiff.sparsity import oriented
+
+
+class PairedPDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Directions along which units moved most between two measurements.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Directions, orthogonal to each other.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        Unit directions; the first non-zero weight of each is positive.
+    divergences_ : array of shape (n_components,)
+        Mean squared movement of the units along each.
+    shares_ : array of shape (n_components, n_features)
+        Share of each feature in that, the square of its weight.
+    n_features_in_, feature_names_in_
+        What was seen in `fit`.
+
+    See Also
+    --------
+    paired_test : Whether the two measurements differ.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> before = rng.normal(size=(50, 3))
+    >>> after = before + [0.0, 2.0, 0.0] + 0.1 * rng.normal(size=(50, 3))
+    >>> np.abs(PairedPDA().fit(before, after).components_).round(1)
+    array([[0., 1., 0.]])
+    """
+
+    def __init__(self, n_components: int = 1) -> None:
+        self.n_components = n_components
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Find the directions.
+
+        Parameters
+        ----------
+        X, y : arrays of shape (n_units, n_features)
+            First and second measurement of the same units, in the same order.
+
+        Returns
+        -------
+        self
+        """
+        checks.check_positive("n_components", self.n_components, whole=True)
+        before, after = _checked_pair(self, X, y)
+        if self.n_components > min(before.shape):
+            raise ValueError(
+                f"n_components={self.n_components} is more than the {min(before.shape)} directions that "
+                f"{before.shape[0]} units with {before.shape[1]} features can have"
+            )
+        _, sizes, rows = np.linalg.svd(after - before, full_matrices=False)
+        self.components_ = np.array([oriented(row) for row in rows[: self.n_components]])
+        self.divergences_ = sizes[: self.n_components] ** 2 / len(before)
+        self.shares_ = self.components_**2
+        return self
+
+    def transform(self, X: ArrayLike) -> NDArray:
+        """Project rows on the directions, shape (n_rows, n_components)."""
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False) @ self.components_.T
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.two_d_labels = True
+        return tags
+
+
+def paired_test(X: ArrayLike, Y: ArrayLike, **options: Any) -> PermutationResult:
+    """Test whether two measurements of the same units differ; labels are swapped within units.
+
+    Parameters
+    ----------
+    X, Y : arrays or DataFrames of shape (n_units, n_features)
+        First and second measurement of the same units, in the same order.
+    **options
+        Passed to `princdiff.permutation_test`.
+
+    Returns
+    -------
+    PermutationResult
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> before = rng.normal(size=(30, 3))
+    >>> after = before + 0.3 + 0.1 * rng.normal(size=(30, 3))
+    >>> paired_test(before, after, n_permutations=99, random_state=0).pvalue
+    0.01
+    """
+    for name in ("blocks", "permute", "y"):
+        if name in options:
+            raise ValueError(f"paired_test sets {name} itself: each unit is a block of two rows")
+    before, after = _checked_pair(BaseEstimator(), X, Y)
+    n_units = len(before)
+    return permutation_test(
+        np.concatenate([before, after]),
+        np.repeat([0, 1], n_units),
+        blocks=np.tile(np.arange(n_units), 2),
+        permute="within",
+        **options,
+    )
+
+
+def _checked_pair(estimator: BaseEstimator, X: Any, Y: Any) -> tuple[NDArray, NDArray]:
+    """Both measurements as finite numbers of one shape; columns of two DataFrames are matched by name."""
+    if hasattr(X, "columns") and hasattr(Y, "columns"):
+        lost = [str(name) for name in X.columns if name not in Y.columns]
+        if lost or len(X.columns) != len(Y.columns):
+            raise ValueError(
+                f"the two measurements have different columns; not in the second: {', '.join(lost) or 'none'}"
+            )
+        Y = Y[list(X.columns)]
+    before = validate_data(estimator, X, dtype=np.float64, ensure_min_samples=2)
+    after = np.asarray(checks.check_rows(BaseEstimator(), Y, reset=True), dtype=np.float64)
+    if before.shape != after.shape:
+        raise ValueError(
+            f"pairs need two measurements of the same shape, got {before.shape} and {after.shape}: one row "
+            "per unit in both, in the same order"
+        )
+    return before, after
