@@ -236,7 +236,7 @@ def _new_warnings(caught: list[warnings.WarningMessage], told: Iterable[str]) ->
     notes: list[str] = []
     for warning in caught:
         text = str(warning.message)
-        known = any(note in text or text in note for note in [*told, *notes])
+        known = any(note.rstrip(".") in text or text in note for note in [*told, *notes])
         if issubclass(warning.category, UserWarning) and not known:
             notes.append(text)
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
