@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from princdiff.inference.split import SplitResult, split_test
     from princdiff.inference.stability import StabilityResult, stability_selection
     from princdiff.result import DifferenceResult, load
+    from princdiff.rows.opening import open_rows
     from princdiff.solvers.relax import RelaxResult, relax
 
 __version__ = "0.1.0"
@@ -30,6 +31,7 @@ _HOME = {
     "SplitResult": "inference.split",
     "stability_selection": "inference.stability",
     "StabilityResult": "inference.stability",
+    "open_rows": "rows.opening",
     "relax": "solvers.relax",
     "RelaxResult": "solvers.relax",
 }
@@ -46,6 +48,7 @@ __all__ = [
     "__version__",
     "compare",
     "load",
+    "open_rows",
     "permutation_test",
     "relax",
     "select_features",

@@ -33,6 +33,7 @@ from princdiff.inference.tails import pareto_pvalue
 from princdiff.inference.tuning import held_out_by_level
 from princdiff.labels import Labels
 from princdiff.parallel import in_threads, single_threaded_blas
+from princdiff.rows.chunks import RowChunks
 from princdiff.samples import Samples, Scale
 from princdiff.solvers.starts import marginal_divergences
 
@@ -238,7 +239,7 @@ class Problem:
             raise ValueError(
                 'metric="whitened" standardises directions over all rows; use scale="pooled" or None'
             )
-        rows = checks.check_rows(BaseEstimator(), X, reset=True)
+        rows = checks.check_rows(BaseEstimator(), X, reset=True, streams=True)
         classes, codes = checks.check_groups(y, rows.shape[0])
         weights = checks.check_weights(sample_weight, rows, codes, classes)
         rng = checks.generator(random_state)
@@ -484,6 +485,8 @@ def _covariate_basis(covariates: ArrayLike, n_rows: int) -> NDArray[np.float64]:
 
 
 def _dense(rows: Any, what: str) -> NDArray:
+    if isinstance(rows, RowChunks):
+        raise ValueError(f"{what} needs all rows in memory, and {rows.label} does not fit its memory budget")
     if not sp.issparse(rows):
         return rows
     if rows.shape[0] * rows.shape[1] > 2 * 10**8:
