@@ -147,7 +147,7 @@ def test_names_come_with_the_file(folder):
 
 
 def test_a_text_column_is_named(folder):
-    with pytest.raises(ValueError, match="column 'city' holds .*string, not numbers"):
+    with pytest.raises(ValueError, match=r"column 'city' holds .*string, not numbers"):
         open_rows(folder / "rows.parquet")
     with pytest.raises(ValueError, match="no column 'gene99'"):
         open_rows(folder / "rows.parquet", columns=["gene99"])
@@ -169,7 +169,7 @@ def test_missing_values_are_named(tmp_path, values):
 
 
 def test_too_small_a_budget_says_what_is_needed(folder):
-    with pytest.raises(ValueError, match="too little for 400 rows.* 153.6 kB in all"):
+    with pytest.raises(ValueError, match=r"too little for 400 rows.* 153.6 kB in all"):
         _ = opened("npy", folder, memory=50_000).columns_per_pass
 
 
@@ -224,5 +224,5 @@ def test_a_damaged_chunk_is_refused(folder, tmp_path, values):
 def test_functions_that_need_all_rows_in_memory_say_so(folder):
     y = np.arange(N_ROWS) % 2
     for function in (split_test, select_features):
-        with pytest.raises(ValueError, match="does not fit into its memory budget of 500.0 kB"):
+        with pytest.raises(ValueError, match=r"does not fit into its memory budget of 500\.0 kB"):
             function(opened("npy", folder), y)

@@ -9,17 +9,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from tqdm import tqdm
 
-from princdiff import checks
+from princdiff import __version__, checks
 from princdiff.divergences import Wasserstein2
+from princdiff.inference.batches import Checkpoint, fingerprint_of, refuse_unseeded, resumed
 from princdiff.inference.grid import (
     METRICS,
     Grid,
@@ -113,6 +115,7 @@ def permutation_test(
     n_jobs: int | None = None,
     progress: bool = False,
     keep_directions: bool = False,
+    checkpoint: str | Path | None = None,
 ) -> PermutationResult:
     """Test whether the groups differ in any direction.
 
@@ -160,6 +163,9 @@ def permutation_test(
         Show a progress bar.
     keep_directions : bool, default=False
         Keep every labelling's direction.
+    checkpoint : str or Path, optional
+        File in which finished relabellings are kept while the test runs. The same call goes on from it after
+        an interruption and gives the same p-value; ``random_state`` must be a number.
 
     Returns
     -------
@@ -185,13 +191,14 @@ def permutation_test(
                 f"early_stop needs a statistic that each relabelling has by itself; {statistic!r} compares "
                 'all of them: use statistic="divergence"'
             )
+    refuse_unseeded(checkpoint, random_state)
     problem = Problem.prepare(
         X, y, n_permutations, metric, scale, blocks, permute, covariates, sample_weight, random_state
     )
     grid = _grid(problem, statistic, n_features, metric)
     compute = problem.paper_values if statistic == "paper" else problem.values
     values, directions = _all_labellings(
-        problem, grid, compute, early_stop, n_jobs, progress, keep_directions
+        problem, grid, compute, early_stop, n_jobs, progress, keep_directions, checkpoint
     )
     cells = grid.cells
     if statistic == "adaptive":
@@ -329,6 +336,7 @@ def _all_labellings(
     n_jobs: int | None,
     progress: bool,
     keep: bool,
+    checkpoint: str | Path | None,
 ) -> tuple[NDArray[np.float64], NDArray | None]:
     """Values of all labellings, in chunks that are the same whatever the number of jobs."""
     n_labellings = problem.scheme.n_labellings
@@ -337,20 +345,59 @@ def _all_labellings(
     bar = tqdm(total=n_labellings, desc="permutations", disable=None if progress else True, leave=False)
     values: list[NDArray] = []
     directions: list[NDArray] = []
-    with (
-        single_threaded_blas(),
-        bar,
-        Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator") as pool,
-    ):
-        whitened = whitened_samples(problem.samples, grid)
-        for part, kept in pool(delayed(compute)(grid, whitened, chunk, keep) for chunk in chunks):
+    with bar:
+        with single_threaded_blas():
+            whitened = whitened_samples(problem.samples, grid)
+        kept_chunks = _checkpoint(checkpoint, problem, grid, compute, size, keep)
+        run = partial(_compute_chunk, compute, grid, whitened, keep)
+        parts = resumed(run, chunks, n_jobs, kept_chunks)
+        for part, kept in parts:
             values.append(part)
             if kept is not None:
                 directions.append(kept)
             bar.update(len(part))
             if early_stop is not None and _reached(values, early_stop):
+                parts.close()
                 break
     return np.concatenate(values), np.concatenate(directions) if directions else None
+
+
+def _compute_chunk(
+    compute: Callable, grid: Grid, whitened: Samples | None, keep: bool, indices: NDArray[np.intp]
+) -> tuple[NDArray, NDArray | None]:
+    return compute(grid, whitened, indices, keep)
+
+
+def _checkpoint(
+    path: str | Path | None, problem: Problem, grid: Grid, compute: Callable, size: int, keep: bool
+) -> Checkpoint | None:
+    """A checkpoint that belongs to these data and parameters, or none."""
+    if path is None:
+        return None
+    samples = problem.samples
+    streamed = isinstance(samples.rows, RowChunks)
+    scheme = problem.scheme
+    last = np.arange(min(scheme.n_labellings, 3))
+    parts = {
+        # Out of core the moments stand for the values, which would take another pass.
+        "the rows": (
+            samples.rows.shape,
+            samples.centre,
+            samples.deviation,
+            None if streamed else samples.rows,
+        ),
+        "the groups": problem.codes,
+        "sample_weight": problem.weights,
+        "covariates": problem.nuisance,
+        "scale": samples.scale,
+        "random_state": problem.seed,
+        "blocks or permute": scheme.codes(last),
+        "n_permutations": scheme.n_labellings,
+        "statistic, metric or n_features": (compute.__name__, grid.cells),
+        "keep_directions": keep,
+        "the version of princdiff": f"{__version__}, chunks of {size}",
+    }
+    return Checkpoint(path, fingerprint_of(parts))
 
 
 def _best_single_feature(problem: Problem, n_labellings: int, n_jobs: int | None) -> NDArray[np.float64]:

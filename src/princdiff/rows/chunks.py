@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +21,8 @@ from princdiff.moments import Moments, moments
 from princdiff.rows.budget import BYTES_PER_PROJECTION, spoken
 from princdiff.rows.products import StreamedProducts
 
-Block = NDArray | sp.csr_matrix
+# NumPy array or scipy.sparse CSR matrix; the latter has no types.
+Block: TypeAlias = Any
 
 # Shares of the budget.
 _BLOCK_SHARE = 16
@@ -162,11 +163,11 @@ class RowChunks(ABC):
             own = index[np.searchsorted(index, rows.start) : np.searchsorted(index, rows.stop)] - rows.start
             if len(own):
                 parts.append(block[own])
-        return _stacked(parts)
+        return stacked(parts)
 
     def load(self) -> Block:
         """All rows in memory."""
-        return _stacked([block for _, block in self.blocks()])
+        return stacked([block for _, block in self.blocks()])
 
     def dot(self, weights: NDArray) -> NDArray:
         """Rows times a matrix of shape (n_features, n): shape (n_rows, n)."""
@@ -181,9 +182,7 @@ class RowChunks(ABC):
             return self._in_memory_if_small(Selection(self, None, np.asarray(key[1])))
         mask = np.asarray(key)
         if mask.dtype != bool or mask.shape != (self.shape[0],):
-            raise TypeError(
-                "rows out of core are selected by a mask of all rows, or features as [:, features]"
-            )
+            raise TypeError("rows out of core are chosen by a mask of all rows, features as [:, features]")
         return self._in_memory_if_small(Selection(self, mask, None))
 
     def _in_memory_if_small(self, selection: Selection) -> RowChunks | Block:
@@ -220,7 +219,8 @@ class Selection(RowChunks):
             yield block if self._features is None else block[:, self._features]
 
 
-def _stacked(parts: list[Block]) -> Block:
+def stacked(parts: list[Block]) -> Block:
+    """Blocks of rows as one array or CSR matrix."""
     if sp.issparse(parts[0]):
         return sp.csr_matrix(sp.vstack(parts, format="csr"))
     return np.concatenate(parts)

@@ -58,8 +58,8 @@ def open_rows(
     rows = _from_object(source, layer, options)
     if rows is None:
         raise TypeError(
-            f"{type(source).__name__} is no file, memory map, Dask array or backed AnnData; rows in memory are "
-            "given to fit as they are"
+            f"{type(source).__name__} is no file, memory map, Dask array or backed AnnData; rows in "
+            "memory are given to fit as they are"
         )
     return rows
 
@@ -99,7 +99,7 @@ def _from_path(
 def _from_mapped(array: Any, label: str, options: dict[str, Any]) -> RowChunks:
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise ValueError(
-            f"{label} must be a table of numbers, rows x features; it holds {array.dtype}, shape {array.shape}"
+            f"{label} must be a table of numbers, rows x features; it is {array.dtype}, shape {array.shape}"
         )
     return MappedRows(array, label=label, **options)
 
@@ -140,12 +140,10 @@ def _from_stored(matrix: Any, label: str, path: Any, options: dict[str, Any]) ->
     encoding = str(matrix.attrs.get("encoding-type", ""))
     if encoding == "csc_matrix":
         raise ValueError(
-            f"{label} is stored by columns (CSC), of which rows cannot be read block by block; write it as CSR"
+            f"{label} is stored by columns (CSC), whose rows cannot be read block by block; write it as CSR"
         )
     if encoding != "csr_matrix":
-        raise ValueError(
-            f"{label} is stored as {encoding or 'an unknown encoding'}; CSR or an array is needed"
-        )
+        raise ValueError(f"{label} is stored as {encoding or 'something unknown'}; CSR or an array is needed")
     return StoredSparseRows(matrix, tuple(matrix.attrs["shape"]), path=path, label=label, **options)
 
 

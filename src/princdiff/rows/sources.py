@@ -222,6 +222,6 @@ def _numeric(field: Any, path: Path) -> Any:
         dtype = np.dtype(object)
     if dtype.kind not in "biuf":
         raise ValueError(
-            f"{path}: column {field.name!r} holds {field.type}, not numbers; name the columns to use, columns="
+            f"{path}: column {field.name!r} holds {field.type}, not numbers; name those to use in columns="
         )
     return dtype
