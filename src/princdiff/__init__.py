@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from princdiff.paired import PairedPDA, paired_test
     from princdiff.pairwise import GroupsResult, compare_groups
     from princdiff.result import DifferenceResult, load
+    from princdiff.rows.opening import open_rows
     from princdiff.solvers.relax import RelaxResult, relax
 
 __version__ = "0.1.0"
@@ -36,6 +37,7 @@ _HOME = {
     "SplitResult": "inference.split",
     "stability_selection": "inference.stability",
     "StabilityResult": "inference.stability",
+    "open_rows": "rows.opening",
     "relax": "solvers.relax",
     "RelaxResult": "solvers.relax",
 }
@@ -55,6 +57,7 @@ __all__ = [
     "compare",
     "compare_groups",
     "load",
+    "open_rows",
     "paired_test",
     "permutation_test",
     "relax",

@@ -11,15 +11,35 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+    _check_sample_weight,
+    column_or_1d,
+    validate_data,
+)
 
 from princdiff.labels import HELD_OUT
+from princdiff.rows.budget import spoken
+from princdiff.rows.chunks import RowChunks
+from princdiff.rows.opening import out_of_core
 
 _SHOWN = 5
 
 
-def check_rows(estimator: Any, X: Any, *, reset: bool) -> NDArray | sp.csr_matrix:
-    """Rows as a finite float array or CSR matrix; feature names are remembered or compared."""
+def check_rows(
+    estimator: Any, X: Any, *, reset: bool, streams: bool = False
+) -> NDArray | sp.csr_matrix | RowChunks:
+    """Rows as a finite float array or CSR matrix; feature names are remembered or compared.
+
+    Rows out of core that fit into their budget of memory are loaded; others stay where they are if the
+    caller can stream them, and are refused otherwise.
+    """
+    chunked = out_of_core(X)
+    if chunked is not None:
+        X = _loaded_if_it_fits(chunked)
+        if isinstance(X, RowChunks):
+            return _check_chunks(estimator, X, reset, streams)
     _refuse_text_columns(X)
     rows = validate_data(
         estimator,
@@ -31,8 +51,43 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> NDArray | sp.csr_matri
         ensure_min_samples=2 if reset else 1,
     )
     names = getattr(estimator, "feature_names_in_", None)
-    _refuse_non_finite(rows, names)
+    refuse_non_finite(rows, names)
     return rows
+
+
+def _loaded_if_it_fits(rows: RowChunks) -> Any:
+    if not rows.fits:
+        return rows
+    loaded = rows.load()
+    if rows.feature_names is None or sp.issparse(loaded):
+        return loaded
+    return pd.DataFrame(loaded, columns=rows.feature_names, copy=False)
+
+
+def _check_chunks(estimator: Any, rows: RowChunks, reset: bool, streams: bool) -> RowChunks:
+    """Rows out of core: their shape and names; the values are checked as they pass."""
+    if not streams:
+        raise ValueError(
+            f"{rows.label} ({rows.shape[0]} x {rows.shape[1]}) does not fit into its memory budget of "
+            f"{spoken(rows.memory)}, and this function needs all rows in memory: give a larger memory= to "
+            "open_rows, or a sample of the rows; PDA, SPARDA and permutation_test work out of core"
+        )
+    if reset and rows.shape[0] < 2:
+        raise ValueError(f"{rows.label} has {rows.shape[0]} row(s); at least two groups of two are needed")
+    if rows.shape[1] < 1:
+        raise ValueError(f"{rows.label} has no features")
+    _check_feature_names(estimator, _Named(rows), reset=reset)
+    _check_n_features(estimator, _Named(rows), reset=reset)
+    return rows
+
+
+class _Named:
+    """Shape and names of rows as scikit-learn's checks want to see them."""
+
+    def __init__(self, rows: RowChunks) -> None:
+        self.shape = rows.shape
+        if rows.feature_names is not None:
+            self.columns = rows.feature_names
 
 
 def _refuse_text_columns(X: Any) -> None:
@@ -53,7 +108,8 @@ def _refuse_text_columns(X: Any) -> None:
         )
 
 
-def _refuse_non_finite(rows: Any, names: NDArray | None) -> None:
+def refuse_non_finite(rows: Any, names: NDArray | None) -> None:
+    """Name the columns that hold NaN or infinity."""
     values: Any = rows.data if sp.issparse(rows) else rows
     with np.errstate(over="ignore", invalid="ignore"):
         finite_sum = np.isfinite(values.sum(dtype=np.float64))
@@ -166,6 +222,17 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     """A parameter that takes one of a few values."""
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+
+
+def check_subsample(subsample: Any) -> None:
+    """A number of rows that is worth a search, "auto" or None."""
+    if subsample is None or (isinstance(subsample, str) and subsample == "auto"):
+        return
+    whole = isinstance(subsample, numbers.Integral) and not isinstance(subsample, bool)
+    if not whole or subsample < 100:
+        raise ValueError(
+            f"subsample must be 'auto', None or a number of rows, at least 100; got {subsample!r}"
+        )
 
 
 def check_positive(name: str, value: Any, *, whole: bool) -> None:

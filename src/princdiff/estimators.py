@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from princdiff import checks
@@ -18,10 +17,12 @@ from princdiff.divergences import Divergence, Wasserstein2, get, report
 from princdiff.inference.components import remainder_pvalue
 from princdiff.inference.tuning import SparsityPath, choose_level, choose_penalty
 from princdiff.labels import Labels
+from princdiff.rows.chunks import times
 from princdiff.samples import Samples, Scale
 from princdiff.solvers.certificate import Certificate
 from princdiff.solvers.certify import certify
 from princdiff.solvers.components import next_direction, remainder
+from princdiff.solvers.growing import first_sample, one_sample, solve_growing
 from princdiff.solvers.recipe import relax_and_tighten, relaxed_starts
 from princdiff.solvers.search import EFFORTS
 from princdiff.solvers.solve import Solution, solve
@@ -42,6 +43,7 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     max_iter: int
     tol: float
     effort: str
+    subsample: int | str | None
     certify: bool | str
     random_state: Any
     n_jobs: int | None
@@ -52,7 +54,8 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         Parameters
         ----------
         X : array, DataFrame or scipy.sparse matrix of shape (n_rows, n_features)
-            Rows of all groups. A sparse matrix is not made dense.
+            Rows of all groups. A sparse matrix is not made dense. Memory maps, Dask arrays, backed AnnData
+            and what `princdiff.open_rows` returns stay out of core unless they are small.
         y : array of shape (n_rows,)
             Group of each row: numbers or strings, two groups or more.
         sample_weight : array of shape (n_rows,), optional
@@ -72,7 +75,7 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     def _check_data(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Samples, Labels]:
-        rows = checks.check_rows(self, X, reset=True)
+        rows = checks.check_rows(self, X, reset=True, streams=True)
         self.classes_, codes = checks.check_groups(y, rows.shape[0])
         weights = checks.check_weights(sample_weight, rows, codes, self.classes_)
         if weights is not None and not weights.all():
@@ -217,6 +220,7 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
                 'metric="whitened" measures directions over all rows; use scale="pooled" or None'
             )
         checks.check_choice("effort", self.effort, tuple(EFFORTS))
+        checks.check_subsample(self.subsample)
         checks.check_choice("certify", self.certify, (True, False, "auto"))
         checks.check_positive("max_iter", self.max_iter, whole=True)
         checks.check_positive("tol", self.tol, whole=False)
@@ -243,6 +247,10 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         compared = self._compared
         if self.metric == "whitened":
             return solve_whitened(samples, labels, compared, level=level, **options)
+        first = first_sample(samples, self.subsample)
+        if first is not None:
+            options["first"] = first
+            return solve_growing(samples, labels, compared, level=level, penalty=penalty, **options)
         starts = None
         if self.effort == "thorough" and len(self.classes_) == 2 and _relaxable(samples):
             starts = relaxed_starts(samples, labels, rng, count=8)
@@ -297,11 +305,11 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         array of shape (n_rows, n_components)
         """
         check_is_fitted(self)
-        rows = checks.check_rows(self, X, reset=False)
+        rows = checks.check_rows(self, X, reset=False, streams=True)
         if self.scale == "within":
             return self._transform_within(rows, y)
         factors = _inverse(self.scale_)
-        return safe_sparse_dot(rows, (self.components_ * factors).T.astype(rows.dtype), dense_output=True)
+        return times(rows, (self.components_ * factors).T.astype(rows.dtype))
 
     def _transform_within(self, rows: NDArray | sp.csr_matrix, y: ArrayLike | None) -> NDArray:
         if y is None:
@@ -313,7 +321,7 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         result = np.zeros((rows.shape[0], len(self.components_)), rows.dtype)
         for code in range(len(self.classes_)):
             weights = self.components_ * _inverse(self.group_deviations_[code])
-            part = safe_sparse_dot(rows[codes == code], weights.T, dense_output=True)
+            part = times(rows[codes == code], weights.T)
             result[codes == code] = part - weights @ self.group_means_[code]
         return result
 
@@ -397,6 +405,10 @@ class PDA(_PrincipalDifferences):
         Relative gain below which the final ascent counts a step as none.
     effort : {"fast", "default", "thorough"}, default="default"
         How hard to search for the global optimum.
+    subsample : int, "auto" or None, default="auto"
+        Rows on which to search when there are many; growing samples and at last all rows settle what was
+        found. "auto": ten rows per feature, between 10 000 and 50 000, if there are at least five times as
+        many. None: search all rows.
     certify : {"auto", True, False}, default="auto"
         Compute an upper bound on what any direction could reach (two groups, ``metric="euclidean"``).
         "auto": where that costs no more than the fit.
@@ -457,6 +469,7 @@ class PDA(_PrincipalDifferences):
         max_iter: int = 500,
         tol: float = 1e-9,
         effort: str = "default",
+        subsample: int | str | None = "auto",
         certify: bool | str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -468,6 +481,7 @@ class PDA(_PrincipalDifferences):
         self.max_iter = max_iter
         self.tol = tol
         self.effort = effort
+        self.subsample = subsample
         self.certify = certify
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -507,6 +521,10 @@ class SPARDA(_PrincipalDifferences):
         Relative gain below which the final ascent counts a step as none.
     effort : {"fast", "default", "thorough"}, default="default"
         How hard to search for the global optimum.
+    subsample : int, "auto" or None, default="auto"
+        Rows on which to search when there are many; growing samples and at last all rows settle what was
+        found. "auto": ten rows per feature, between 10 000 and 50 000, if there are at least five times as
+        many. None: search all rows.
     certify : {"auto", True, False}, default="auto"
         Compute an upper bound on what any direction could reach (two groups, ``metric="euclidean"``).
         "auto": where that costs no more than the fit.
@@ -555,6 +573,7 @@ class SPARDA(_PrincipalDifferences):
         max_iter: int = 500,
         tol: float = 1e-9,
         effort: str = "default",
+        subsample: int | str | None = "auto",
         certify: bool | str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -571,6 +590,7 @@ class SPARDA(_PrincipalDifferences):
         self.max_iter = max_iter
         self.tol = tol
         self.effort = effort
+        self.subsample = subsample
         self.certify = certify
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -603,8 +623,7 @@ class SPARDA(_PrincipalDifferences):
             return self._solve_penalised(samples, labels, rng)
         if self.n_features is None or self.n_features == "auto":
             self.path_ = choose_level(
-                samples,
-                labels,
+                *self._tuning_rows(samples, labels, rng),
                 self._compared,
                 rng,
                 one_standard_error=self.one_standard_error,
@@ -619,10 +638,18 @@ class SPARDA(_PrincipalDifferences):
     def _disjoint(self) -> bool:  # type: ignore[override]
         return self.supports == "disjoint"
 
+    def _tuning_rows(
+        self, samples: Samples, labels: Labels, rng: np.random.Generator
+    ) -> tuple[Samples, Labels]:
+        """Rows on which to choose the sparsity: a sample, where there are many."""
+        first = first_sample(samples, self.subsample)
+        return (samples, labels) if first is None else one_sample(samples, labels, first, rng)
+
     def _next_level(self, rest: Samples, labels: Labels, rng: np.random.Generator) -> int:
         if self.penalty is not None or self.n_features not in (None, "auto"):
             return rest.n_features if self.penalty is not None else self._chosen
-        return int(choose_level(rest, labels, self._compared, rng, n_jobs=self.n_jobs).chosen)
+        rows = self._tuning_rows(rest, labels, rng)
+        return int(choose_level(*rows, self._compared, rng, n_jobs=self.n_jobs).chosen)
 
     def _level(self, solution: Solution, samples: Samples) -> int:
         # A penalised solution is compared with directions of as many features.
@@ -631,8 +658,7 @@ class SPARDA(_PrincipalDifferences):
     def _solve_penalised(self, samples: Samples, labels: Labels, rng: np.random.Generator) -> Solution:
         if self.penalty == "auto":
             self.path_ = choose_penalty(
-                samples,
-                labels,
+                *self._tuning_rows(samples, labels, rng),
                 self._compared,
                 rng,
                 one_standard_error=self.one_standard_error,

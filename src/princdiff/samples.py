@@ -14,9 +14,10 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
-from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
 from princdiff.labels import Labels
+from princdiff.moments import moments, row_blocks
+from princdiff.rows.chunks import RowChunks
 
 Scale = Literal["pooled", "within"] | None
 
@@ -48,8 +49,8 @@ class Samples:
 
     Parameters
     ----------
-    rows : array or scipy.sparse matrix of shape (n_rows, n_features)
-        Finite numbers. A sparse matrix is never made dense.
+    rows : array, scipy.sparse matrix or RowChunks of shape (n_rows, n_features)
+        Finite numbers. A sparse matrix is never made dense, rows out of core are never in memory as a whole.
     scale : {None, "pooled", "within"}
         None: as measured. "pooled": features divided by their standard deviation over all rows, labels
         ignored. "within": mean zero and unit variance inside each group, see `for_labels`.
@@ -77,7 +78,7 @@ class Samples:
 
     def __init__(
         self,
-        rows: NDArray | sp.csr_matrix,
+        rows: NDArray | sp.csr_matrix | RowChunks,
         scale: Scale = None,
         *,
         weights: NDArray[np.float64] | None = None,
@@ -86,7 +87,8 @@ class Samples:
         self.rows = rows
         self.scale = scale
         self.weights = weights
-        self.centre, self.deviation = _moments(rows, weights)
+        found = rows.moments(weights) if isinstance(rows, RowChunks) else moments(rows, weights)
+        self.centre, self.deviation = found.mean, found.deviation
         # Groups are rescaled one by one later; "within" only begins with features of like size.
         self.factor = (self.deviation > 0) * 1.0 if scale is None else _inverse(self.deviation)
         self.unit = (float(self.deviation.max(initial=0.0)) or 1.0) if scale is None else 1.0
@@ -137,6 +139,18 @@ class Samples:
         """
         basis = orthonormal_basis(directions)
         return self._changed(basis=basis) if len(basis) else self
+
+    def take_rows(self, index: NDArray[np.intp]) -> Samples:
+        """Some rows in memory (ascending numbers), centred and scaled as all of them."""
+        return self._changed(
+            rows=self.rows.take(index) if isinstance(self.rows, RowChunks) else self.rows[index],
+            weights=None if self.weights is None else self.weights[index],
+        )
+
+    @property
+    def columns_per_pass(self) -> int | None:
+        """Columns that share a pass over rows out of core; None in memory, where columns share a cache."""
+        return self.rows.columns_per_pass if isinstance(self.rows, RowChunks) else None
 
     def usable(self, labels: Labels) -> Samples:
         """The same rows, with features that the first column's groups cannot standardise made constant."""
@@ -220,6 +234,8 @@ class Samples:
         if self.scale == "within":
             values = self.astype(np.float64).for_labels(labels).feature_columns(np.arange(self.n_features))
             return values.T
+        if isinstance(self.rows, RowChunks):
+            raise ValueError(f"{self.rows.label} is out of core, and this needs all rows in memory")
         if sp.issparse(self.rows):
             scaled = sp.csr_matrix(self.rows.astype(np.float64) @ sp.diags(self.factor))
         else:
@@ -232,7 +248,7 @@ class Samples:
         """Covariance of the scaled features over all rows, shape (n_features, n_features)."""
         weights = np.ones(self.n_rows) if self.weights is None else self.weights
         share = weights / weights.sum()
-        step = max(1, _BLOCK_BYTES // (8 * self.n_rows))
+        step = self.columns_per_pass or max(1, _BLOCK_BYTES // (8 * self.n_rows))
         columns = []
         for start in range(0, self.n_features, step):
             features = np.arange(start, min(start + step, self.n_features))
@@ -400,33 +416,6 @@ def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
 
 
-def _moments(
-    rows: NDArray | sp.csr_matrix, weights: NDArray[np.float64] | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard deviation (ddof 0) of each feature; a constant's mean is its value, exactly."""
-    if sp.issparse(rows):
-        # In the precision of its input, and refusing weights of another.
-        exact = rows.astype(np.float64, copy=False)
-        mean, variance = mean_variance_axis(exact, axis=0, weights=weights)
-        low, high = (np.asarray(bound, dtype=np.float64) for bound in min_max_axis(rows, axis=0))
-        deviation = np.sqrt(variance)
-    else:
-        low, high = rows.min(axis=0).astype(np.float64), rows.max(axis=0).astype(np.float64)
-        mass = np.full(len(rows), 1.0 / len(rows)) if weights is None else weights / weights.sum()
-        mean, deviation = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
-        # The middle of the range as a first centre keeps sums of huge or far-off values exact enough.
-        middle = low / 2 + high / 2
-        spread = np.maximum(high / 2 - low / 2, np.finfo(np.float64).tiny)
-        for block in _row_blocks(rows):
-            mean += mass[block] @ ((rows[block] - middle) / spread)
-        for block in _row_blocks(rows):
-            deviation += mass[block] @ ((rows[block] - middle) / spread - mean) ** 2
-        mean, deviation = middle + spread * mean, spread * np.sqrt(deviation)
-    constant = low == high
-    mean[constant], deviation[constant] = low[constant], 0.0
-    return mean, deviation
-
-
 def _group_moments(samples: Samples, labels: Labels) -> tuple[list[NDArray], list[NDArray]]:
     """Per group, mean and inverse standard deviation of the scaled features, (n_labellings, n_features)."""
     exact = samples.astype(np.float64)
@@ -444,12 +433,6 @@ def _group_moments(samples: Samples, labels: Labels) -> tuple[list[NDArray], lis
         deviations.append(np.sqrt(variance))
     usable = np.logical_and.reduce([deviation > 0 for deviation in deviations])
     return means, [_inverse(deviation) * usable for deviation in deviations]
-
-
-def _row_blocks(rows: NDArray) -> Iterator[slice]:
-    step = max(1, _BLOCK_BYTES // (8 * max(1, rows.shape[1])))
-    for start in range(0, rows.shape[0], step):
-        yield slice(start, min(start + step, rows.shape[0]))
 
 
 class _Products(Protocol):
@@ -483,7 +466,11 @@ class _MixedProducts:
         return self._products.project(self._mixing[features], None)
 
 
-def _products(rows: NDArray | sp.csr_matrix, centre: NDArray, factor: NDArray, dtype: np.dtype) -> _Products:
+def _products(
+    rows: NDArray | sp.csr_matrix | RowChunks, centre: NDArray, factor: NDArray, dtype: np.dtype
+) -> _Products:
+    if isinstance(rows, RowChunks):
+        return rows.products(centre, factor, dtype)
     if sp.issparse(rows):
         return _SparseProducts(rows, centre, factor, dtype)
     if dtype == np.float64:
@@ -497,7 +484,7 @@ class _DenseProducts:
     def __init__(self, rows: NDArray, centre: NDArray, factor: NDArray, dtype: np.dtype) -> None:
         self.dtype = dtype
         self._scaled = np.empty(rows.shape, dtype)
-        for block in _row_blocks(rows):
+        for block in row_blocks(rows):
             self._scaled[block] = (rows[block] - centre) * factor
 
     def project(self, directions: NDArray, out: NDArray | None) -> NDArray:
@@ -522,7 +509,7 @@ class _BlockwiseProducts:
         self._rows, self._centre, self._factor = rows, centre, factor
 
     def _blocks(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-        for block in _row_blocks(self._rows):
+        for block in row_blocks(self._rows):
             yield block, (self._rows[block] - self._centre) * self._factor
 
     def project(self, directions: NDArray, out: NDArray | None) -> NDArray:

@@ -9,17 +9,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from tqdm import tqdm
 
-from princdiff import checks
+from princdiff import __version__, checks
 from princdiff.divergences import Divergence, get
+from princdiff.inference.batches import Checkpoint, fingerprint_of, refuse_unseeded, resumed
 from princdiff.inference.grid import (
     METRICS,
     Grid,
@@ -33,6 +35,7 @@ from princdiff.inference.tails import pareto_pvalue
 from princdiff.inference.tuning import held_out_by_level
 from princdiff.labels import Labels
 from princdiff.parallel import in_threads, single_threaded_blas
+from princdiff.rows.chunks import RowChunks
 from princdiff.samples import Samples, Scale
 from princdiff.solvers.starts import marginal_divergences
 from princdiff.solvers.whitening import refuse_to_whiten
@@ -118,6 +121,7 @@ def permutation_test(
     n_jobs: int | None = None,
     progress: bool = False,
     keep_directions: bool = False,
+    checkpoint: str | Path | None = None,
 ) -> PermutationResult:
     """Test whether the groups differ in any direction.
 
@@ -169,6 +173,9 @@ def permutation_test(
         Show a progress bar.
     keep_directions : bool, default=False
         Keep every labelling's direction.
+    checkpoint : str or Path, optional
+        File in which finished relabellings are kept while the test runs. The same call goes on from it after
+        an interruption and gives the same p-value; ``random_state`` must be a number.
 
     Returns
     -------
@@ -194,6 +201,7 @@ def permutation_test(
                 f"early_stop needs a statistic that each relabelling has by itself; {statistic!r} compares "
                 'all of them: use statistic="divergence"'
             )
+    refuse_unseeded(checkpoint, random_state)
     problem = Problem.prepare(
         X,
         y,
@@ -210,7 +218,7 @@ def permutation_test(
     grid = _grid(problem, statistic, n_features, metric)
     compute = problem.paper_values if statistic == "paper" else problem.values
     values, directions = _all_labellings(
-        problem, grid, compute, early_stop, n_jobs, progress, keep_directions
+        problem, grid, compute, early_stop, n_jobs, progress, keep_directions, checkpoint
     )
     cells, leading = grid.cells, None
     if statistic == "adaptive":
@@ -266,7 +274,7 @@ class Problem:
             )
         if permute == "whole" and blocks is None:
             raise ValueError('permute="whole" moves whole blocks: give blocks=, the block of each row')
-        rows = checks.check_rows(BaseEstimator(), X, reset=True)
+        rows = checks.check_rows(BaseEstimator(), X, reset=True, streams=True)
         classes, codes = checks.check_groups(y, rows.shape[0])
         weights = checks.check_weights(sample_weight, rows, codes, classes)
         rng = checks.generator(random_state)
@@ -352,6 +360,7 @@ def _all_labellings(
     n_jobs: int | None,
     progress: bool,
     keep: bool,
+    checkpoint: str | Path | None,
 ) -> tuple[NDArray[np.float64], NDArray | None]:
     """Values of all labellings, in chunks that are the same whatever the number of jobs."""
     n_labellings = problem.scheme.n_labellings
@@ -360,20 +369,60 @@ def _all_labellings(
     bar = tqdm(total=n_labellings, desc="permutations", disable=None if progress else True, leave=False)
     values: list[NDArray] = []
     directions: list[NDArray] = []
-    with (
-        single_threaded_blas(),
-        bar,
-        Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator") as pool,
-    ):
-        whitened = whitened_samples(problem.samples, grid)
-        for part, kept in pool(delayed(compute)(grid, whitened, chunk, keep) for chunk in chunks):
+    with bar:
+        with single_threaded_blas():
+            whitened = whitened_samples(problem.samples, grid)
+        kept_chunks = _checkpoint(checkpoint, problem, grid, compute, size, keep)
+        run = partial(_compute_chunk, compute, grid, whitened, keep)
+        parts = resumed(run, chunks, n_jobs, kept_chunks)
+        for part, kept in parts:
             values.append(part)
             if kept is not None:
                 directions.append(kept)
             bar.update(len(part))
             if early_stop is not None and _reached(values, early_stop):
+                parts.close()
                 break
     return np.concatenate(values), np.concatenate(directions) if directions else None
+
+
+def _compute_chunk(
+    compute: Callable, grid: Grid, whitened: Samples | None, keep: bool, indices: NDArray[np.intp]
+) -> tuple[NDArray, NDArray | None]:
+    return compute(grid, whitened, indices, keep)
+
+
+def _checkpoint(
+    path: str | Path | None, problem: Problem, grid: Grid, compute: Callable, size: int, keep: bool
+) -> Checkpoint | None:
+    """A checkpoint that belongs to these data and parameters, or none."""
+    if path is None:
+        return None
+    samples = problem.samples
+    streamed = isinstance(samples.rows, RowChunks)
+    scheme = problem.scheme
+    last = np.arange(min(scheme.n_labellings, 3))
+    parts = {
+        # Out of core the moments stand for the values, which would take another pass.
+        "the rows": (
+            samples.rows.shape,
+            samples.centre,
+            samples.deviation,
+            None if streamed else samples.rows,
+        ),
+        "the groups": problem.codes,
+        "sample_weight": problem.weights,
+        "covariates": problem.nuisance,
+        "divergence": f"{type(problem.divergence).__name__} {vars(problem.divergence)}",
+        "scale": samples.scale,
+        "random_state": problem.seed,
+        "blocks or permute": scheme.codes(last),
+        "n_permutations": scheme.n_labellings,
+        "statistic, metric or n_features": (compute.__name__, grid.cells),
+        "keep_directions": keep,
+        "the version of princdiff": f"{__version__}, chunks of {size}",
+    }
+    return Checkpoint(path, fingerprint_of(parts))
 
 
 def _best_single_feature(
@@ -513,6 +562,8 @@ def _covariate_basis(covariates: ArrayLike, n_rows: int) -> NDArray[np.float64]:
 
 
 def _dense(rows: Any, what: str) -> NDArray:
+    if isinstance(rows, RowChunks):
+        raise ValueError(f"{what} needs all rows in memory, and {rows.label} does not fit its memory budget")
     if not sp.issparse(rows):
         return rows
     if rows.shape[0] * rows.shape[1] > 2 * 10**8:

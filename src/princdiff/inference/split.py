@@ -22,6 +22,7 @@ from princdiff.inference.tuning import choose_level
 from princdiff.labels import Labels
 from princdiff.parallel import in_threads
 from princdiff.samples import Samples, Scale
+from princdiff.solvers.growing import first_sample, one_sample, solve_growing
 from princdiff.solvers.search import EFFORTS
 from princdiff.solvers.solve import solve
 
@@ -172,11 +173,17 @@ def _one_split(
         fitted[members[: round(fraction * len(members))]] = True
     samples = Samples(rows[fitted], scale)
     labels = Labels(codes[fitted], n_groups)
+    first = first_sample(samples, "auto")
     if n_features == "auto":
-        level = int(choose_level(samples, labels, divergence, rng, n_jobs=n_jobs).chosen)
+        tuned = (samples, labels) if first is None else one_sample(samples, labels, first, rng)
+        level = int(choose_level(*tuned, divergence, rng, n_jobs=n_jobs).chosen)
     else:
         level = checks.check_level(n_features, samples.n_features)
-    best = solve(samples, labels, divergence, level=level, effort=effort, rng=rng, n_jobs=n_jobs)
+    options: dict[str, Any] = {"level": level, "effort": effort, "rng": rng, "n_jobs": n_jobs}
+    if first is None:
+        best = solve(samples, labels, divergence, **options)
+    else:
+        best = solve_growing(samples, labels, divergence, first=first, **options)
     weights = best.direction * samples.factor
     projection = np.asarray(rows[~fitted] @ weights, dtype=np.float64).ravel()
     pvalue, statistic = univariate_test(

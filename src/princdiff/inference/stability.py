@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.base import BaseEstimator
 
 from princdiff import checks
 from princdiff.divergences import Divergence, Wasserstein2, Workspace, get
+from princdiff.inference.batches import run_chunks
 from princdiff.inference.tuning import choose_level
 from princdiff.labels import HELD_OUT, Labels
 from princdiff.parallel import in_threads
@@ -20,6 +22,9 @@ from princdiff.samples import Samples, Scale
 from princdiff.solvers.ascent import Tolerance, ascend
 from princdiff.solvers.path import solve_path
 from princdiff.sparsity import Sparsity
+
+# Half-samples solved together; the number does not depend on n_jobs, so neither do the results.
+_CHUNK = 20
 
 
 @dataclass(frozen=True)
@@ -113,10 +118,25 @@ def stability_selection(
     else:
         level = checks.check_level(n_features, samples.n_features)
     halves = half_samples(labels, n_pairs, rng)
-    path = solve_path(samples, halves, compared, np.array([level]), rng, n_jobs=n_jobs)
-    frequencies = (path.directions[:, 0] != 0).mean(axis=0)
+    run = partial(_selected, samples, halves, compared, level, int(rng.integers(2**31)))
+    pieces = np.array_split(np.arange(halves.n_columns), -(-halves.n_columns // _CHUNK))
+    frequencies = np.concatenate(list(run_chunks(run, pieces, n_jobs))).mean(axis=0)
     bound = expected_false_selections(threshold, level, samples.n_features, n_pairs)
     return StabilityResult(frequencies, frequencies >= threshold, threshold, bound, level)
+
+
+def _selected(
+    samples: Samples,
+    halves: Labels,
+    divergence: Divergence,
+    level: int,
+    seed: int,
+    columns: NDArray[np.intp],
+) -> NDArray[np.bool_]:
+    """Features that some of the half-samples select, shape (len(columns), n_features)."""
+    rng = np.random.default_rng(seed)
+    path = solve_path(samples, halves.take(columns), divergence, np.array([level]), rng)
+    return path.directions[:, 0] != 0
 
 
 def half_samples(labels: Labels, n_pairs: int, rng: np.random.Generator) -> Labels:

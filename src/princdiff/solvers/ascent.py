@@ -105,7 +105,7 @@ def ascend(
     Ascent
     """
     tolerance = tolerance or Tolerance()
-    pieces = chunks(labels)
+    pieces, n_jobs = _pieces(samples, labels, n_jobs)
 
     def run(columns: NDArray[np.intp]) -> Ascent:
         own = labels.take(columns)
@@ -117,6 +117,18 @@ def ascend(
         )
 
     return _gathered(pieces, in_threads(run, pieces, n_jobs), starts.shape, samples.dtype)
+
+
+def _pieces(
+    samples: Samples, labels: Labels, n_jobs: int | None
+) -> tuple[list[NDArray[np.intp]], int | None]:
+    """Chunks of columns, and threads over them: out of core, columns share passes over the rows instead."""
+    if samples.columns_per_pass is None:
+        return chunks(labels), n_jobs
+    pieces: list[NDArray[np.intp]] = []
+    for columns in labels.homogeneous():
+        pieces += np.array_split(columns, -(-len(columns) // samples.columns_per_pass))
+    return pieces, 1
 
 
 def _gathered(
@@ -239,7 +251,7 @@ def walk_ridge(
 
     Parameters and result are those of `ascend`; ``n_steps`` evaluations are made.
     """
-    pieces = chunks(labels)
+    pieces, n_jobs = _pieces(samples, labels, n_jobs)
 
     def run(columns: NDArray[np.intp]) -> Ascent:
         own = labels.take(columns)

@@ -40,7 +40,7 @@ def certify(
     """
     if mode is False or labels.n_groups != 2 or not samples.varying.any():
         return None
-    if mode == "auto" and not _cheap(samples, level):
+    if mode == "auto" and (samples.columns_per_pass is not None or not _cheap(samples, level)):
         return None
     return upper_bound(
         samples.scaled_rows(labels),

@@ -105,17 +105,17 @@ def solve(
     if not samples.varying.any():
         nothing = np.zeros(samples.n_features)
         return Solution(0.0, nothing, nothing, 0)
-    in_units = min(penalty / samples.unit**divergence.degree, _STRONGEST_PENALTY)
+    cost = in_units(penalty, samples, divergence)
     with single_threaded_blas():
-        search = Search(samples, labels, divergence, level, in_units, EFFORTS[effort], rng, n_jobs)
+        search = Search(samples, labels, divergence, level, cost, EFFORTS[effort], rng, n_jobs)
         search.run(extra_starts)
         finds = search.pool.best(search.effort.finalists).astype(np.float64)
-        direction, n_iter = _settle(
+        direction, n_iter = settle(
             samples,
             labels,
             divergence,
             finds,
-            in_units,
+            cost,
             search.effort,
             Tolerance(max_iter, tol, 10),
         )
@@ -124,7 +124,12 @@ def solve(
         return Solution(value * scale, direction, gradient * scale, search.n_iter + n_iter)
 
 
-def _settle(
+def in_units(penalty: float, samples: Samples, divergence: Divergence) -> float:
+    """A penalty in the units of the samples, within the range of single precision."""
+    return min(penalty / samples.unit**divergence.degree, _STRONGEST_PENALTY)
+
+
+def settle(
     samples: Samples,
     labels: Labels,
     divergence: Divergence,

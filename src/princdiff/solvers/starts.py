@@ -24,7 +24,9 @@ def marginal_divergences(
     samples: Samples, labels: Labels, divergence: Divergence, n_jobs: int | None = None
 ) -> NDArray[np.float64]:
     """Divergence of every single feature under every column's labels, shape (n_columns, n_features)."""
-    step = max(1, _BLOCK_ELEMENTS // samples.n_rows)
+    # Out of core a pass costs the same for many features as for one.
+    step = samples.columns_per_pass or max(1, _BLOCK_ELEMENTS // samples.n_rows)
+    n_jobs = n_jobs if samples.columns_per_pass is None else 1
     blocks = [
         np.arange(start, min(start + step, samples.n_features))
         for start in range(0, samples.n_features, step)

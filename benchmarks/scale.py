@@ -1,0 +1,283 @@
+"""How time and memory grow with rows and columns, and what many rows cost in memory and from a file.
+
+Every figure is measured in a process of its own, whose peak resident memory is the operating system's count
+(VmHWM). The tables that are printed are those of docs/scale.md.
+
+    python benchmarks/scale.py --quick          a minute, small shapes
+    python benchmarks/scale.py                  all of it: about an hour, 8 GB of memory, 4 GB of disk
+    python benchmarks/scale.py --only rows fits
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+DENSITY = 0.07
+N_COLUMNS = 8
+SIGNAL = 12
+ROWS, QUICK_ROWS = [10_000, 100_000, 1_000_000], [3_000, 10_000, 30_000]
+FEATURES, QUICK_FEATURES = [1000, 2000, 5000, 10_000, 20_000], [250, 500, 1000]
+
+
+def peak_memory() -> int:
+    """Peak resident memory of this process in bytes, as the operating system counts it."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM"):
+            return int(line.split()[1]) * 1024
+    raise OSError("this system does not tell a process its peak memory in /proc/self/status")
+
+
+def current_memory() -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1]) * 1024
+    raise OSError("this system does not tell a process its memory in /proc/self/status")
+
+
+# Data: sparse "cells", two groups; a dozen genes are seen more often in the second one.
+
+
+def make_cells(n_rows: int, n_features: int, seed: int = 0) -> tuple[sp.csr_matrix, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    chance = rng.beta(0.6, 0.6 * (1 / DENSITY - 1), n_features).clip(0.002, 0.6)
+    size = rng.uniform(0.5, 2.0, n_features)
+    y = (np.arange(n_rows) % 5 < 2).astype(np.uint8)
+    marked = rng.choice(n_features, SIGNAL, replace=False)
+    blocks = []
+    step = max(1, 40_000_000 // n_features)
+    for start in range(0, n_rows, step):
+        own = y[start : start + step]
+        raised = np.ones(n_features)
+        raised[marked] = np.linspace(1.2, 2.0, SIGNAL)
+        odds = np.where(own[:, None] == 1, (chance * raised).clip(max=0.8), chance).astype(np.float32)
+        # Some cells express much of everything: the features are not independent.
+        odds *= np.exp(0.3 * rng.standard_normal(len(own), dtype=np.float32))[:, None]
+        rows, columns = np.nonzero(rng.random(odds.shape, dtype=np.float32) < odds)
+        counts = 1 + rng.poisson(size[columns])
+        values = np.log1p(counts).astype(np.float32)
+        ends = np.searchsorted(rows, np.arange(len(own) + 1))
+        blocks.append(sp.csr_matrix((values, columns.astype(np.int32), ends), shape=odds.shape))
+    return sp.csr_matrix(sp.vstack(blocks, format="csr")), y
+
+
+def cells_file(folder: Path, n_rows: int, n_features: int) -> Path:
+    path = folder / f"cells-{n_rows}-{n_features}.h5ad"
+    if not path.exists():
+        run("make", path=str(path), n_rows=n_rows, n_features=n_features)
+    return path
+
+
+# What runs in a process of its own.
+
+
+def case_make(path: str, n_rows: int, n_features: int) -> dict[str, Any]:
+    import anndata
+
+    from princdiff.files import replacing
+
+    rows, y = make_cells(n_rows, n_features)
+    cells = anndata.AnnData(rows)
+    cells.obs["group"] = y
+    with replacing(path) as beside:
+        cells.write_h5ad(beside)
+    return {"non_zeros": int(rows.nnz)}
+
+
+def load(path: str) -> tuple[sp.csr_matrix, np.ndarray]:
+    import anndata
+
+    cells = anndata.read_h5ad(path)
+    return cells.X, cells.obs["group"].to_numpy()
+
+
+def case_iteration(path: str) -> dict[str, Any]:
+    """One iteration of a batch: two products, one sort, the gradient."""
+    import anndata  # noqa: F401  (what the libraries hold is not ours)
+
+    from princdiff.divergences import Wasserstein2
+    from princdiff.labels import Labels
+    from princdiff.parallel import single_threaded_blas
+    from princdiff.samples import Samples
+    from princdiff.solvers.ascent import Evaluator
+
+    base = current_memory()
+    rows, y = load(path)
+    samples = Samples(rows)
+    labels = Labels(y, 2).repeat(N_COLUMNS)
+    directions = np.random.default_rng(0).standard_normal((N_COLUMNS, samples.n_features), dtype=np.float32)
+    evaluate = Evaluator(samples, labels, Wasserstein2())
+    times = []
+    with single_threaded_blas():
+        evaluate(directions)
+        for _ in range(5 if samples.n_rows > 300_000 else 25):
+            start = time.perf_counter()
+            evaluate(directions)
+            times.append(time.perf_counter() - start)
+    return {"seconds": min(times), "memory": peak_memory() - base}
+
+
+def case_fit(path: str, memory: str | None, options: dict[str, Any]) -> dict[str, Any]:
+    """A whole fit of PDA, from memory or from the backed file."""
+    from princdiff import PDA, open_rows
+
+    if memory is None:
+        rows, y = load(path)
+    else:
+        import h5py
+
+        with h5py.File(path) as file:
+            y = file["obs/group"][:]
+        rows = open_rows(path, memory=memory)
+    start = time.perf_counter()
+    fit = PDA(random_state=0, certify=False, **options).fit(rows, y)
+    seconds = time.perf_counter() - start
+    return {
+        "seconds": seconds,
+        "memory": peak_memory(),
+        "divergence": float(fit.divergences_[0]),
+        "n_iter": int(fit.n_iter_),
+        "direction": fit.components_[0].tolist(),
+    }
+
+
+def case_pass(path: str, memory: str) -> dict[str, Any]:
+    """Passes over a backed file: project and backproject, one column and eight."""
+    from princdiff import open_rows
+    from princdiff.samples import Samples
+
+    samples = Samples(open_rows(path, memory=memory))
+    result = {}
+    for count in (1, N_COLUMNS):
+        directions = np.ones((count, samples.n_features), np.float32)
+        start = time.perf_counter()
+        projections = samples.project(directions)
+        middle = time.perf_counter()
+        samples.backproject(projections)
+        result[f"project {count}"] = middle - start
+        result[f"backproject {count}"] = time.perf_counter() - middle
+    return {"seconds": result, "memory": peak_memory()}
+
+
+CASES = {"make": case_make, "iteration": case_iteration, "fit": case_fit, "pass": case_pass}
+
+
+def run(case: str, **arguments: Any) -> dict[str, Any]:
+    command = [sys.executable, __file__, "--case", case, "--arguments", json.dumps(arguments)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{case} {arguments} failed:\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+# Tables.
+
+
+def exponent(sizes: list[int], figures: list[float]) -> float:
+    """Slope of the line through the logarithms."""
+    return float(np.polyfit(np.log(sizes), np.log(figures), 1)[0])
+
+
+def growth_table(folder: Path, shapes: list[tuple[int, int]], varying: int) -> None:
+    print(f"{'rows':>9} {'features':>9} {'ms / iteration':>15} {'peak MB':>9}")
+    figures = []
+    for n_rows, n_features in shapes:
+        found = run("iteration", path=str(cells_file(folder, n_rows, n_features)))
+        figures.append((found["seconds"], found["memory"]))
+        print(
+            f"{n_rows:>9} {n_features:>9} {1e3 * found['seconds']:>15.1f} {found['memory'] / 1e6:>9.0f}",
+            flush=True,
+        )
+    sizes = [shape[varying] for shape in shapes]
+    seconds, memory = zip(*figures, strict=True)
+    print(
+        f"exponent: time {exponent(sizes, seconds):.2f}, memory {exponent(sizes, memory):.2f}\n", flush=True
+    )
+
+
+def fit_table(folder: Path, n_rows: int, memory: str) -> None:
+    path = str(cells_file(folder, n_rows, 2000))
+    print(f"{n_rows} x 2000, PDA: in memory, and from the backed file with memory={memory!r}")
+    plain = run("fit", path=path, memory=None, options={})
+    show("in memory", plain)
+    backed = run("fit", path=path, memory=memory, options={})
+    show("backed", backed)
+    apart = np.abs(np.array(plain["direction"]) - np.array(backed["direction"])).max()
+    print(f"largest difference of a weight: {apart:.1e}\n", flush=True)
+
+
+def pass_table(folder: Path, n_rows: int, memory: str) -> None:
+    found = run("pass", path=str(cells_file(folder, n_rows, 2000)), memory=memory)
+    print(f"{n_rows} x 2000, one pass over the backed file, memory={memory!r}")
+    for name, seconds in found["seconds"].items():
+        print(f"  {name:<14} {seconds:8.2f} s")
+    print(f"  peak {found['memory'] / 1e9:.2f} GB\n", flush=True)
+
+
+def subsample_table(folder: Path, n_rows: int, effort: str) -> None:
+    path = str(cells_file(folder, n_rows, 2000))
+    first = "auto" if n_rows >= 100_000 else 3000
+    print(f"{n_rows} x 2000, PDA(effort={effort!r}) in memory, all rows from the start and growing samples")
+    grown = run("fit", path=path, memory=None, options={"effort": effort, "subsample": first})
+    show("growing samples", grown)
+    whole = run("fit", path=path, memory=None, options={"effort": effort, "subsample": None})
+    show("all rows", whole)
+    lost = 1 - grown["divergence"] / whole["divergence"]
+    print(
+        f"{whole['seconds'] / grown['seconds']:.1f} times faster; {100 * lost:.4f} % less divergence\n",
+        flush=True,
+    )
+
+
+def show(name: str, found: dict[str, Any]) -> None:
+    print(
+        f"  {name:<16} {found['seconds']:8.1f} s   peak {found['memory'] / 1e9:.2f} GB   "
+        f"divergence {found['divergence']:.6f}   {found['n_iter']} evaluations",
+        flush=True,
+    )
+
+
+TABLES = ("rows", "columns", "passes", "fits", "subsample")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", nargs="+", choices=TABLES, default=TABLES)
+    parser.add_argument(
+        "--folder", type=Path, help="where the made data stay; a temporary folder unless told"
+    )
+    parser.add_argument("--case", choices=tuple(CASES), help=argparse.SUPPRESS)
+    parser.add_argument("--arguments", type=json.loads, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.case:
+        print(json.dumps(CASES[options.case](**options.arguments)))
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        rows, features = (QUICK_ROWS, QUICK_FEATURES) if options.quick else (ROWS, FEATURES)
+        memory = "100MB" if options.quick else "2GB"
+        if "rows" in options.only:
+            growth_table(folder, [(count, 2000) for count in rows], 0)
+        if "columns" in options.only:
+            growth_table(folder, [(3000, count) for count in features], 1)
+        if "passes" in options.only:
+            pass_table(folder, rows[-1], memory)
+        if "fits" in options.only:
+            fit_table(folder, rows[-1], memory)
+        if "subsample" in options.only:
+            subsample_table(folder, rows[-1], "fast")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+"""Chunks of a batch through joblib, where a user's back-end may take over, and a checkpoint of those done.
+
+Threads unless told otherwise; inside ``joblib.parallel_config(backend="dask")``, ``"ray"`` or ``"loky"`` the
+chunks go to other processes or machines. They are the same chunks everywhere, so the results are, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+import zipfile
+import zlib
+from collections.abc import Callable, Generator, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
+from numpy.typing import NDArray
+
+from princdiff.files import replacing
+from princdiff.parallel import single_threaded_blas
+
+_FORMAT = 1
+# Writing may take this share of the time.
+_WRITING_SHARE = 0.05
+
+Part = tuple[NDArray, NDArray | None]
+
+
+def run_chunks(
+    function: Callable[[NDArray[np.intp]], Any], chunks: Sequence[NDArray[np.intp]], n_jobs: int | None
+) -> Iterator[Any]:
+    """Results of a function for every chunk, in order, as they come.
+
+    Examples
+    --------
+    >>> list(run_chunks(np.sum, [np.arange(3), np.arange(4)], None))
+    [np.int64(3), np.int64(6)]
+    """
+    backend = get_active_backend(prefer="threads")[0]
+    tasks = (delayed(_with_one_thread)(function, chunk) for chunk in chunks)
+    with single_threaded_blas():
+        if backend.supports_return_generator:
+            yield from Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks)
+        else:
+            # Ray gives everything back at once: a few waves, so that something is kept on the way.
+            with Parallel(n_jobs=n_jobs, prefer="threads") as pool:
+                width = max(1, 4 * pool._effective_n_jobs())
+                for start in range(0, len(chunks), width):
+                    yield from pool(
+                        delayed(_with_one_thread)(function, chunk) for chunk in chunks[start : start + width]
+                    )
+
+
+def _with_one_thread(function: Callable, chunk: NDArray[np.intp]) -> Any:
+    # The caller's limit on BLAS threads does not reach into other processes.
+    with single_threaded_blas():
+        return function(chunk)
+
+
+# What a damaged archive raises, depending on where the damage is.
+_UNREADABLE = (
+    *(OSError, ValueError, KeyError, TypeError, EOFError, NotImplementedError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error),
+)
+
+
+class Checkpoint:
+    """Finished chunks in a file, from which a run that was cut off goes on.
+
+    The file holds a fingerprint of everything that the results depend on and a checksum of the results. A
+    file of another run, or one that is damaged, is refused: its numbers are never used.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file. It is written beside its place and renamed, so it is whole at any time.
+    fingerprint : dict of str to str
+        What the results depend on, by name.
+    """
+
+    def __init__(self, path: str | Path, fingerprint: dict[str, str]) -> None:
+        self.path = Path(path)
+        self._fingerprint = fingerprint
+        self._parts: dict[int, Part] = {}
+        self._saved = 0
+        self._last, self._cost = -np.inf, 0.0
+        if self.path.exists():
+            self._parts = self._load()
+            self._saved = len(self._parts)
+
+    def __contains__(self, index: int) -> bool:
+        return index in self._parts
+
+    def __getitem__(self, index: int) -> Part:
+        return self._parts[index]
+
+    def add(self, index: int, part: Part) -> None:
+        """Keep a chunk's results, and write unless that was done a moment ago."""
+        self._parts[index] = part
+        if time.monotonic() - self._last > self._cost / _WRITING_SHARE:
+            self.save()
+
+    def save(self) -> None:
+        """Write what is finished."""
+        if self._saved == len(self._parts):
+            return
+        start = time.monotonic()
+        arrays: dict[str, NDArray] = {}
+        for index, (values, directions) in self._parts.items():
+            arrays[f"values-{index}"] = values
+            if directions is not None:
+                arrays[f"directions-{index}"] = directions
+        head = {"format": _FORMAT, "fingerprint": self._fingerprint, "checksum": _checksum(arrays)}
+        with replacing(self.path) as beside, open(beside, "wb") as file:
+            np.savez(file, head=np.array(json.dumps(head)), **arrays)  # type: ignore[arg-type]
+        self._saved = len(self._parts)
+        self._last = time.monotonic()
+        self._cost = self._last - start
+
+    def _load(self) -> dict[int, Part]:
+        try:
+            with np.load(self.path, allow_pickle=False) as stored:
+                arrays = {name: stored[name] for name in stored.files if name != "head"}
+                head = json.loads(str(stored["head"]))
+                fingerprint, checksum = head["fingerprint"], head["checksum"]
+        except _UNREADABLE as error:
+            reason = (str(error) or type(error).__name__).splitlines()[0]
+            raise ValueError(
+                f"checkpoint {str(self.path)!r} is cut off, damaged or no checkpoint ({reason}); delete it "
+                "to start anew"
+            ) from error
+        if checksum != _checksum(arrays):
+            raise ValueError(f"checkpoint {str(self.path)!r} is damaged; delete it to start anew")
+        known = {**dict.fromkeys(self._fingerprint), **fingerprint}
+        differing = [name for name, value in known.items() if value != self._fingerprint.get(name)]
+        if differing:
+            raise ValueError(
+                f"checkpoint {str(self.path)!r} belongs to another run, which differs in "
+                f"{', '.join(differing)}; give another path, or delete it to start anew"
+            )
+        indices = [int(name.split("-")[1]) for name in arrays if name.startswith("values-")]
+        return {index: (arrays[f"values-{index}"], arrays.get(f"directions-{index}")) for index in indices}
+
+
+def resumed(
+    function: Callable[[NDArray[np.intp]], Part],
+    chunks: Sequence[NDArray[np.intp]],
+    n_jobs: int | None,
+    checkpoint: Checkpoint | None,
+) -> Generator[Part]:
+    """As `run_chunks`; what a checkpoint holds is not computed again, what is computed is added to it."""
+    if checkpoint is None:
+        yield from run_chunks(function, chunks, n_jobs)
+        return
+    missing = [index for index in range(len(chunks)) if index not in checkpoint]
+    computed = run_chunks(function, [chunks[index] for index in missing], n_jobs)
+    try:
+        for index in range(len(chunks)):
+            if index not in checkpoint:
+                checkpoint.add(index, next(computed))
+            yield checkpoint[index]
+    finally:
+        # Interrupted, out of workers or stopped early: what is finished stays.
+        checkpoint.save()
+
+
+def refuse_unseeded(checkpoint: str | Path | None, random_state: Any) -> None:
+    """Without a seed a resumed run would draw other relabellings."""
+    if checkpoint is not None and not isinstance(random_state, (int, np.integer)):
+        raise ValueError(
+            f"checkpoint= needs a number as random_state, so that a resumed run draws the same relabellings; "
+            f"got {random_state!r}"
+        )
+
+
+def fingerprint_of(parts: dict[str, Any]) -> dict[str, str]:
+    """What results depend on, each part as a short hash or as it is."""
+    plain = (str, int, float, bool, type(None))
+    return {name: str(part) if isinstance(part, plain) else joblib.hash(part) for name, part in parts.items()}
+
+
+def _checksum(arrays: dict[str, NDArray]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
