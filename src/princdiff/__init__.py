@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from princdiff.inference.split import SplitResult, split_test
     from princdiff.inference.stability import StabilityResult, stability_selection
     from princdiff.result import DifferenceResult, load
+    from princdiff.singlecell import get, pl, tl
     from princdiff.solvers.relax import RelaxResult, relax
 
 __version__ = "0.1.0"
@@ -34,6 +35,9 @@ _HOME = {
     "RelaxResult": "solvers.relax",
 }
 
+# Modules that are public names: the AnnData face.
+_ROOMS = {"tl": "singlecell.tl", "pl": "singlecell.pl", "get": "singlecell.get"}
+
 __all__ = [
     "PDA",
     "SPARDA",
@@ -45,12 +49,15 @@ __all__ = [
     "StabilityResult",
     "__version__",
     "compare",
+    "get",
     "load",
     "permutation_test",
+    "pl",
     "relax",
     "select_features",
     "split_test",
     "stability_selection",
+    "tl",
 ]
 
 
@@ -59,8 +66,10 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(f"princdiff.{_HOME[name]}"), name)
         globals()[name] = value
         return value
+    if name in _ROOMS:
+        return import_module(f"princdiff.{_ROOMS[name]}")
     raise AttributeError(f"module 'princdiff' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME])
+    return sorted([*globals(), *_HOME, *_ROOMS])
