@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from princdiff import explain
 
-_BLOCK_ELEMENTS = 5_000_000
+_BLOCK_ELEMENTS = 1_000_000
 _SIDES = ("group", "reference")
 
 
