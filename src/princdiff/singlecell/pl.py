@@ -47,7 +47,9 @@ def pda(
     label = f"component {component}"
     if np.isfinite(chosen["pvalue"]):
         label += f" (p = {chosen['pvalue']:.2g})"
-    ax = plots.projection(values, sides[shown], ax=ax, xlabel=label)
+    # Blue is the group, as are the weights that pull towards it.
+    order = _order(sides[shown], chosen)
+    ax = plots.projection(values, sides[shown], order=order, ax=ax, xlabel=label)
     legend = ax.get_legend()
     for text in legend.get_texts() if legend else []:
         text.set_text(text.get_text().replace(" rows)", " cells)"))
@@ -276,7 +278,7 @@ def pda_gene(
     column = in_memory(part.X if layer is None else part.layers[layer])
     values = np.asarray(column.toarray() if hasattr(column, "toarray") else column, dtype=float).ravel()
     sides = _sides(adata, result, chosen)
-    names = [name for name in _order(result, chosen) if (sides == name).any()]
+    names = _order(sides[sides != ""], chosen)
     edges = np.histogram_bin_edges(values[sides != ""], bins=_BINS)
     shares = {}
     for name in names:
@@ -311,7 +313,15 @@ def pda_gene_sets(adata: Any, key: str = "pda", *, top: int = 12, ax: Axes | Non
     ax.barh(rows, bars, height=0.7, color=plots.COLOURS[5], label="hypergeometric")
     dots = table["pvalue_permutation_adjusted"].to_numpy(float)
     if np.isfinite(dots).any():
-        ax.plot(-np.log10(dots), rows, "D", color=plots.COLOURS[1], markersize=6, label="permutation")
+        ax.plot(
+            -np.log10(dots),
+            rows,
+            "D",
+            color=plots.COLOURS[1],
+            markersize=6,
+            clip_on=False,
+            label="permutation",
+        )
     ax.axvline(-np.log10(0.05), color="0.3", linestyle="--", linewidth=1, label="5 %")
     right = max(float(bars.max()), 1.4)
     for row, (bar, overlap, size) in enumerate(zip(bars, table["overlap"], table["size"], strict=True)):
@@ -323,6 +333,7 @@ def pda_gene_sets(adata: Any, key: str = "pda", *, top: int = 12, ax: Axes | Non
             textcoords="offset points",
             va="center",
             fontsize="small",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
         )
     ax.set_xlim(0, 1.18 * right)
     ax.set_yticks(rows, [plots._shortened(str(name)) for name in table["gene_set"]])
@@ -333,7 +344,10 @@ def pda_gene_sets(adata: Any, key: str = "pda", *, top: int = 12, ax: Axes | Non
     return ax
 
 
-def _order(result: dict[str, Any], chosen: pd.Series) -> list[str]:
+def _order(sides: NDArray, chosen: pd.Series) -> list[str]:
+    """The group, then its reference; or all groups that were compared jointly."""
+    if chosen["group"] == "all":
+        return sorted(set(sides))
     return [str(chosen["group"]), str(chosen["reference"])]
 
 
