@@ -1,8 +1,8 @@
 """The paper's brain analysis (supplement S2): 3005 cells, cortex against hippocampus.
 
 Tables S1 and S2, the comparison with methods that look at one gene at a time, and figures S1 (with gene sets
-of your own) and S2. The paper had log FPKM of 10,305 genes; here are log2(1 + counts per million) of the 4172 genes of
-`zeisel.npz`, so ranks agree roughly.
+of your own) and S2. The paper had log FPKM of 10,305 genes; here are log2(1 + counts per million) of the 4172
+genes of `zeisel.npz`, so ranks agree roughly.
 
     python benchmarks/paper/brain.py --data /where/zeisel.npz/is [--quick] [--figures FOLDER]
 """
@@ -217,7 +217,7 @@ def others(cells: anndata.AnnData, table: pd.DataFrame, quick: bool) -> None:
     print("    genes with equal means (moderated t: p > 0.05) whose distributions differ most:")
     for _, row in equal.iterrows():
         print(
-            f"        {row['gene']:<10} divergence {row['divergence']:.3f}, {row['shaped']:.0%} not location; "
+            f"        {row['gene']:<8} divergence {row['divergence']:.3f}, {row['shaped']:.0%} not location; "
             f"means {row['mean']:.2f} and {row['mean_reference']:.2f}, "
             f"sd {row['sd']:.2f} and {row['sd_reference']:.2f}"
         )

@@ -56,6 +56,15 @@ def test_cells_on_a_direction(cells):
         princdiff.pl.pda(cells)
 
 
+def test_groups_that_were_compared_jointly(cells):
+    data = cells.copy()
+    princdiff.tl.pda(data, "kind", groups=["a", "c"], reference=None, n_features=1, n_permutations=0)
+    ax = princdiff.pl.pda(data)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a (30 cells)", "c (30 cells)"]
+    ax = princdiff.pl.pda_gene(data, "g4")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "c"]
+
+
 def test_the_leading_genes(cells):
     ax = princdiff.pl.pda_genes(cells, group="b", top=2)
     expected = princdiff.get.pda_df(cells, group="b", top=2)

@@ -137,7 +137,7 @@ def pda_heatmap(
     shown = table[table["gene"].isin(genes)]
     weights = shown.pivot_table(index="gene", columns="group", values="weight", observed=True)
     weights = weights.reindex(index=genes, columns=names).fillna(0.0)
-    ax = plots._axes(ax, (1.9 + 0.42 * len(names), 1.6 + 0.2 * len(genes)))
+    ax = plots._axes(ax, (2.4 + 0.45 * len(names), 2.6 + 0.22 * len(genes)))
     limit = float(np.abs(weights.to_numpy()).max()) or 1.0
     drawn = ax.imshow(weights.to_numpy(), aspect="auto", cmap="RdBu_r", vmin=-limit, vmax=limit)
     ax.set_xticks(np.arange(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
@@ -359,7 +359,7 @@ def _sides(adata: Any, result: dict[str, Any], chosen: pd.Series) -> NDArray:
     labels = np.asarray(adata.obs[groupby].astype(object).map(str), dtype=object)
     group, reference = str(chosen["group"]), str(chosen["reference"])
     if group == "all":
-        return labels
+        return np.where(np.isin(labels, [str(name) for name in result["params"]["groups"]]), labels, "")
     sides = np.where(labels == group, group, "").astype(object)
     sides[labels == reference if reference != REST else labels != group] = reference
     return sides

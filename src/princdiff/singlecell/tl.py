@@ -178,7 +178,7 @@ def pda(
         found.append(_Found(matrix, rows, comparison, fitted, tested, n_null_genes))
     asked = {
         "groupby": groupby,
-        "groups": [comparison.group for comparison in comparisons],
+        "groups": [name for one in comparisons for name in (one.names if one.joint else (one.group,))],
         "reference": "each other" if reference is None else reference,
         "layer": layer,
         "obsm": obsm,
