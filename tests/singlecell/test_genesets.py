@@ -73,6 +73,7 @@ def test_the_permutation_pvalue_by_counting():
     np.testing.assert_allclose(np.sort(table["pvalue_adjusted"]), np.minimum(adjusted, 1.0))
 
 
+@pytest.mark.filterwarnings("ignore:the p-value treats every cell:UserWarning")
 def test_planted_sets_are_found_and_a_module_is_not_taken_for_one():
     cells = planted_cells()
     princdiff.tl.pda(cells, "sick", n_features=None, n_permutations=99, n_null_genes=20, blocks=None)

@@ -169,7 +169,8 @@ def pda(
                 statistic=statistic,
                 scale=scale,
                 blocks=None if units is None else units[comparison.cells],
-                permute=permute,
+                # Without blocks single cells move, whatever would be done with blocks.
+                permute="within" if units is None else permute,
                 random_state=seed,
                 n_jobs=n_jobs,
                 progress=progress,
