@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from princdiff.pairwise import GroupsResult, compare_groups
     from princdiff.result import DifferenceResult, load
     from princdiff.rows.opening import open_rows
+    from princdiff.singlecell import get, pl, tl
     from princdiff.solvers.relax import RelaxResult, relax
 
 __version__ = "0.1.0"
@@ -42,6 +43,9 @@ _HOME = {
     "RelaxResult": "solvers.relax",
 }
 
+# Modules that are public names: the AnnData face.
+_ROOMS = {"tl": "singlecell.tl", "pl": "singlecell.pl", "get": "singlecell.get"}
+
 __all__ = [
     "PDA",
     "SPARDA",
@@ -56,14 +60,17 @@ __all__ = [
     "__version__",
     "compare",
     "compare_groups",
+    "get",
     "load",
     "open_rows",
     "paired_test",
     "permutation_test",
+    "pl",
     "relax",
     "select_features",
     "split_test",
     "stability_selection",
+    "tl",
 ]
 
 
@@ -72,8 +79,10 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(f"princdiff.{_HOME[name]}"), name)
         globals()[name] = value
         return value
+    if name in _ROOMS:
+        return import_module(f"princdiff.{_ROOMS[name]}")
     raise AttributeError(f"module 'princdiff' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME])
+    return sorted([*globals(), *_HOME, *_ROOMS])

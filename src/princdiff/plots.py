@@ -24,7 +24,12 @@ def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
 
 
 def projection(
-    values: ArrayLike, groups: ArrayLike, *, ax: Axes | None = None, xlabel: str = "projection"
+    values: ArrayLike,
+    groups: ArrayLike,
+    *,
+    order: ArrayLike | None = None,
+    ax: Axes | None = None,
+    xlabel: str = "projection",
 ) -> Axes:
     """Draw the projected distributions of the groups as smooth densities over the rows themselves.
 
@@ -34,6 +39,8 @@ def projection(
         Projected rows, as `PDA.transform` gives them.
     groups : array of shape (n_rows,)
         Group of each row.
+    order : array of shape (n_groups,), optional
+        The groups in the order of their colours; default sorted.
     ax : Axes, optional
         Where to draw.
     xlabel : str
@@ -51,7 +58,7 @@ def projection(
     """
     ax = _axes(ax, (6.4, 3.6))
     values, groups = np.asarray(values, dtype=float).ravel(), np.asarray(groups)
-    names = np.unique(groups)
+    names = np.unique(groups) if order is None else np.asarray(order)
     margin = 0.08 * (np.ptp(values) or 1.0)
     grid = np.linspace(values.min() - margin, values.max() + margin, _GRID_POINTS)
     tallest = 0.0
@@ -139,9 +146,11 @@ def weights(
 
 def _write_shares(ax: Axes, rows: NDArray, bars: NDArray, shares: NDArray) -> None:
     longest = np.abs(bars).max(initial=0.0) or 1.0
+    # Of hundreds of features each has little.
+    decimals = 0 if np.abs(shares).max(initial=0.0) >= 0.05 else 1
     for row, bar, share in zip(rows, bars, shares, strict=True):
         ax.annotate(
-            f"{100 * share:.0f} %",
+            f"{100 * share:.{decimals}f} %",
             (bar, row),
             xytext=(4 if bar >= 0 else -4, 0),
             textcoords="offset points",

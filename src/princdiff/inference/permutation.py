@@ -83,7 +83,8 @@ class PermutationResult:
     extrapolated_pvalue : float or None
         With ``tail="pareto"``: an extrapolation beyond 1 / (B + 1).
     directions : array of shape (n_permutations + 1, n_features) or None
-        With ``keep_directions``: each labelling's direction at its best level (single features aside).
+        With ``keep_directions``: each labelling's direction at its best level (single features aside), or at
+        the largest.
     """
 
     statistic: float
@@ -120,7 +121,7 @@ def permutation_test(
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
-    keep_directions: bool = False,
+    keep_directions: bool | str = False,
     checkpoint: str | Path | None = None,
 ) -> PermutationResult:
     """Test whether the groups differ in any direction.
@@ -171,8 +172,8 @@ def permutation_test(
         Parallel chunks of relabellings, through joblib: a cluster back-end works too.
     progress : bool, default=False
         Show a progress bar.
-    keep_directions : bool, default=False
-        Keep every labelling's direction.
+    keep_directions : {False, True, "dense"}, default=False
+        Keep every labelling's direction at its best level, or at the largest level, mostly all features.
     checkpoint : str or Path, optional
         File in which finished relabellings are kept while the test runs. The same call goes on from it after
         an interruption and gives the same p-value; ``random_state`` must be a number.
@@ -193,6 +194,7 @@ def permutation_test(
     checks.check_choice("statistic", statistic, STATISTICS)
     checks.check_choice("metric", metric, METRICS)
     checks.check_choice("tail", tail, (None, "pareto"))
+    checks.check_choice("keep_directions", keep_directions, (False, True, "dense"))
     checks.check_positive("n_permutations", n_permutations, whole=True)
     if early_stop is not None:
         checks.check_positive("early_stop", early_stop, whole=True)
@@ -316,17 +318,21 @@ class Problem:
         return Labels(self.scheme.codes(indices), self.n_groups, weights=self.weights, nuisance=nuisance)
 
     def values(
-        self, grid: Grid, whitened: Samples | None, indices: NDArray[np.intp], keep: bool
+        self, grid: Grid, whitened: Samples | None, indices: NDArray[np.intp], keep: bool | str
     ) -> tuple[NDArray, NDArray | None]:
         """Divergences of some labellings over the grid, and their directions if wanted."""
         path = solve_grid(self.samples, self.labels(indices), self.divergence, grid, self.seed, whitened)
         # Relative divergences have no unit; the others are told in that of the scaled features.
         unit = self.samples.unit**self.divergence.degree
         units = np.repeat([unit, 1.0], [len(grid.euclidean), len(grid.whitened)])
-        return path.values * units, path.directions if keep else None
+        if not keep:
+            return path.values * units, None
+        # The largest level ends the plain metric's; a grid without that metric has one level.
+        wanted = slice(None) if keep is True else slice(len(grid.euclidean) - 1, len(grid.euclidean) or None)
+        return path.values * units, path.directions[:, wanted]
 
     def paper_values(
-        self, grid: Grid, whitened: Samples | None, indices: NDArray[np.intp], keep: bool
+        self, grid: Grid, whitened: Samples | None, indices: NDArray[np.intp], keep: bool | str
     ) -> tuple[NDArray, NDArray | None]:
         """As `values`, with a last column: the number of the level that cross-validation chooses."""
         values, directions = self.values(grid, whitened, indices, keep)
@@ -359,7 +365,7 @@ def _all_labellings(
     early_stop: int | None,
     n_jobs: int | None,
     progress: bool,
-    keep: bool,
+    keep: bool | str,
     checkpoint: str | Path | None,
 ) -> tuple[NDArray[np.float64], NDArray | None]:
     """Values of all labellings, in chunks that are the same whatever the number of jobs."""
@@ -387,13 +393,13 @@ def _all_labellings(
 
 
 def _compute_chunk(
-    compute: Callable, grid: Grid, whitened: Samples | None, keep: bool, indices: NDArray[np.intp]
+    compute: Callable, grid: Grid, whitened: Samples | None, keep: bool | str, indices: NDArray[np.intp]
 ) -> tuple[NDArray, NDArray | None]:
     return compute(grid, whitened, indices, keep)
 
 
 def _checkpoint(
-    path: str | Path | None, problem: Problem, grid: Grid, compute: Callable, size: int, keep: bool
+    path: str | Path | None, problem: Problem, grid: Grid, compute: Callable, size: int, keep: bool | str
 ) -> Checkpoint | None:
     """A checkpoint that belongs to these data and parameters, or none."""
     if path is None:

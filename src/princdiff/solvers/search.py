@@ -150,7 +150,7 @@ class Search:
         order = np.argsort(-self.marginals[0], kind="stable")
         # Where no feature differs a constant one must not win by its place.
         top = order[self.samples.varying[order]][: self.effort.finalists]
-        self.pool.add(self.marginals[0][top] - self.penalty, np.eye(self.samples.n_features)[top])
+        self.pool.add(self.marginals[0][top] - self.penalty, _axes(top, self.samples.n_features))
 
     def _starts(self) -> NDArray:
         effort, samples, rng = self.effort, self.samples, self.rng
@@ -282,7 +282,7 @@ class Search:
         n_features, width = self.samples.n_features, self.effort.beam
         n_roots = int(np.clip(self._affordable(len(features.columns)), width, len(features.columns)))
         top = features.columns[np.argsort(-self.marginals[0][features.columns], kind="stable")[:n_roots]]
-        incumbents = np.eye(n_features)[top]
+        incumbents = _axes(top, n_features)
         for _ in range(min(self.level - 1, self.effort.beam_steps)):
             values, angles = self._scan_from(incumbents, features)
             values[incumbents[:, features.columns] != 0] = -np.inf
@@ -379,3 +379,10 @@ def _distinct_turns(
         if len(chosen) == count:
             break
     return np.array(chosen).reshape(-1, incumbents.shape[1])
+
+
+def _axes(features: NDArray[np.intp], n_features: int) -> NDArray[np.float64]:
+    """Directions of single features, without the features x features matrix that a whole basis is."""
+    directions = np.zeros((len(features), n_features))
+    directions[np.arange(len(features)), features] = 1.0
+    return directions

@@ -1,0 +1,153 @@
+"""Warnings that save a wrong conclusion: pseudoreplication, and values that are not what they are taken for.
+
+Cells of one donor are alike, so a p-value that shuffles single cells answers a question about these donors,
+not about the population; reviewers ask. And counts that were meant to be normalised give a direction made of
+sequencing depth.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from princdiff import checks
+from princdiff.singlecell.cells import Comparison
+
+# From the most to the least likely unit of replication; "orig" is Seurat's orig.ident.
+_UNITS = (
+    *("donor", "patient", "subject", "individual", "participant", "person", "mouse", "animal", "embryo"),
+    *("specimen", "sample", "replicate", "rep", "orig", "library", "batch", "plate", "channel", "lane"),
+)
+_FILLERS = {"id", "ids", "name", "no", "nr", "number", "num", "code", "label", "uuid", "ident"}
+# Fewer cells in a group than this are not yet "many".
+MANY_CELLS = 50
+# Logarithms of counts per million stay below 20, even to base 2.
+LARGEST_LOGARITHM = 30.0
+_LOOKED_AT = 200_000
+
+
+def warn_of_pseudoreplication(adata: Any, groupby: str, comparisons: list[Comparison]) -> None:
+    """One warning where cells are permuted as if each came from another donor."""
+    column = unit_column(adata.obs, groupby)
+    smallest = min(int(np.bincount(comparison.codes).min()) for comparison in comparisons)
+    if column is None and smallest < MANY_CELLS:
+        return
+    if column is None:
+        advice = (
+            'if they come from few donors, name their column of adata.obs with blocks=, and permute="whole" '
+            '(or "within" for donors with cells in every group)'
+        )
+    else:
+        how = "within" if _crossed(adata.obs[column], comparisons) else "whole"
+        why = "has cells in several groups" if how == "within" else "lies in one group each"
+        advice = (
+            f"adata.obs[{column!r}], which {why}, looks like donors or batches: use blocks={column!r}, "
+            f"permute={how!r}"
+        )
+    warnings.warn(
+        "the p-value treats every cell as independent, but cells of one donor are alike, and differences "
+        f"between donors then pass for differences between groups (pseudoreplication); {advice}",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+def unit_column(obs: pd.DataFrame, groupby: str) -> str | None:
+    """The column of ``obs`` that looks most like donors or batches, by its name and its levels.
+
+    Examples
+    --------
+    >>> obs = pd.DataFrame({"tissue": ["a", "b"] * 10, "donor_id": ["d1"] * 10 + ["d2"] * 10})
+    >>> unit_column(obs, "tissue")
+    'donor_id'
+    """
+    ranked = []
+    for name in obs.columns:
+        if name == groupby or obs[name].dtype.kind == "f":
+            continue
+        words = re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", str(name)).lower())
+        words = [word for word in words if word not in _FILLERS]
+        # "donor_id" ends with its unit, "sample_type" and "batch_score" do not.
+        if words and words[-1] in _UNITS and 2 <= obs[name].nunique() <= len(obs) // 2:
+            ranked.append((_UNITS.index(words[-1]), str(name)))
+    return min(ranked)[1] if ranked else None
+
+
+def _crossed(units: pd.Series, comparisons: list[Comparison]) -> bool:
+    """Whether some unit has cells on both sides of a comparison."""
+    values = pd.factorize(units)[0]
+    return any(
+        (pd.crosstab(values[comparison.cells], comparison.codes) > 0).sum(axis=1).gt(1).any()
+        for comparison in comparisons
+    )
+
+
+def warn_of_values(values: NDArray | sp.csr_matrix, label: str, expected: str | None) -> None:
+    """Warn where counts are taken for log-normalised values, or the reverse.
+
+    Parameters
+    ----------
+    values : array or CSR matrix of shape (n_cells, n_genes)
+        What is compared.
+    label : str
+        What messages call it.
+    expected : {"log", "counts", None}
+        What it should hold; None: anything.
+    """
+    checks.check_choice("values", expected, ("log", "counts", None))
+    kind, largest = kind_of_values(values)
+    message = None
+    if expected == "log" and kind == "counts":
+        message = (
+            f"looks like raw counts (whole numbers up to {largest:.0f}), so sequencing depth will pass for a "
+            "difference; normalise first, scanpy.pp.normalize_total(adata) and scanpy.pp.log1p(adata), or "
+            'name a layer that is normalised, or say values="counts" if counts are meant'
+        )
+    elif expected == "log" and kind == "not logarithmic":
+        message = (
+            f"has values up to {largest:.0f}, too large for logarithms, so few highly expressed genes will "
+            "dominate; take logarithms with scanpy.pp.log1p(adata), or say values=None if this is meant"
+        )
+    elif expected == "log" and kind == "scaled":
+        message = (
+            "has negative values, as after scanpy.pp.scale, so means and shares of detected cells in the "
+            "table are not of expression; use the log-normalised values, for instance adata.raw.to_adata(), "
+            'with scale="pooled" if every gene is to count alike, or say values=None if this is meant'
+        )
+    elif expected == "counts" and kind != "counts" and kind != "binary":
+        message = (
+            f"does not hold raw counts (its values are {kind}); name the layer that does, or say "
+            'values="log" if normalised values are meant'
+        )
+    if message:
+        warnings.warn(f"{label} {message}", UserWarning, stacklevel=3)
+
+
+def kind_of_values(values: NDArray | sp.csr_matrix) -> tuple[str, float]:
+    """What numbers look like: "counts", "binary", "scaled", "not logarithmic" or "log-normalised".
+
+    Examples
+    --------
+    >>> kind_of_values(np.array([[0.0, 3.0], [7.0, 1.0]]))
+    ('counts', 7.0)
+    >>> kind_of_values(np.array([[0.0, 1.3], [2.7, 0.4]]))
+    ('log-normalised', 2.7)
+    """
+    numbers: NDArray = np.asarray(values.data) if sp.issparse(values) else np.ravel(values)
+    if numbers.size == 0:
+        return "binary", 0.0
+    largest, smallest = float(numbers.max()), float(numbers.min())
+    # Evenly over the cells: the first ones may be of one kind.
+    part = numbers[:: max(1, numbers.size // _LOOKED_AT)]
+    whole = np.array_equal(part, np.rint(part))
+    if smallest < 0:
+        return "scaled", largest
+    if whole:
+        return ("counts" if largest > 1 else "binary"), largest
+    return ("not logarithmic" if largest > LARGEST_LOGARITHM else "log-normalised"), largest

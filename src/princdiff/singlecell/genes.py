@@ -1,0 +1,63 @@
+"""Each gene by itself: what the tidy table says beside the weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from princdiff import explain
+
+_BLOCK_ELEMENTS = 1_000_000
+_SIDES = ("group", "reference")
+
+
+def gene_statistics(values: NDArray | sp.csr_matrix, codes: NDArray[np.uint8], joint: bool) -> pd.DataFrame:
+    """Divergence and kind of difference of every gene, and its mean and share of detected cells.
+
+    Parameters
+    ----------
+    values : array or CSR matrix of shape (n_cells, n_genes)
+        As compared; a block of genes at a time is made dense.
+    codes : array of shape (n_cells,)
+        0 for the group, 1 for the reference.
+    joint : bool
+        Whether there are groups without a reference; then means and shares are left out.
+
+    Returns
+    -------
+    DataFrame
+        Columns divergence, location, scale, shape; then mean, mean_reference, detected, detected_reference.
+
+    Examples
+    --------
+    >>> table = gene_statistics(np.array([[0.0], [2.0], [5.0], [7.0]]), np.array([0, 0, 1, 1]), False)
+    >>> table.loc[0, ["divergence", "mean", "mean_reference", "detected"]].tolist()
+    [25.0, 1.0, 6.0, 0.5]
+    """
+    n_cells, n_genes = values.shape
+    columns: Any = sp.csc_matrix(values) if sp.issparse(values) else values
+    step = max(1, _BLOCK_ELEMENTS // max(1, n_cells))
+    parts = []
+    for start in range(0, n_genes, step):
+        block = columns[:, start : start + step]
+        block = block.toarray() if sp.issparse(block) else np.asarray(block)
+        rows = np.ascontiguousarray(block.T, dtype=np.float64)
+        if joint:
+            kind = explain.split_difference(rows, codes)
+            parts.append(pd.DataFrame({"divergence": kind.total, **kind._asdict()}))
+            continue
+        part = explain.feature_table(rows, np.arange(len(rows)), codes, _SIDES)
+        for code, side in enumerate(_SIDES):
+            part[f"detected {side}"] = (rows[:, codes == code] != 0).mean(axis=1)
+        parts.append(part)
+    table = pd.concat(parts, ignore_index=True)
+    names = {
+        f"{what} {side}": what + ("_reference" if side == "reference" else "")
+        for what in ("mean", "sd", "detected")
+        for side in _SIDES
+    }
+    return table.drop(columns="feature", errors="ignore").rename(columns=names)

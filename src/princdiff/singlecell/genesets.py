@@ -1,0 +1,191 @@
+"""Gene sets: whether genes of a pathway lead a direction more often than by chance.
+
+Two kinds of chance. Hypergeometric: as if leading genes were drawn from the analysed ones, each alike and
+independent. Permutation: what the directions of relabelled cells have among their leading genes; genes that
+vary together are then on top together, by chance as well as in truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import false_discovery_control, hypergeom
+
+from princdiff.tables.frames import listed
+
+GeneSets = dict[str, list[str]]
+
+
+def read_gmt(path: str | PathLike[str]) -> GeneSets:
+    """Gene sets of a GMT file: a line each, with name, description and genes between tabs.
+
+    Parameters
+    ----------
+    path : path
+        The file, as MSigDB, Enrichr and others offer it.
+
+    Returns
+    -------
+    dict of lists of str
+        Genes of each set, in the order of the file.
+    """
+    sets: GeneSets = {}
+    text = Path(path).read_text(encoding="utf-8-sig")
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        fields = [field.strip() for field in line.split("\t")]
+        if len(fields) < 3 or not fields[0]:
+            raise ValueError(
+                f"{Path(path).name}, line {number}: a GMT line has a name, a description and genes with tabs "
+                f"between them, found {len(fields)} field(s)"
+            )
+        if fields[0] in sets:
+            raise ValueError(f"{Path(path).name}, line {number}: gene set {fields[0]!r} is there twice")
+        # Some files give genes a weight after a comma; the set is what counts here.
+        genes = [field.split(",")[0] for field in fields[2:] if field]
+        sets[fields[0]] = list(dict.fromkeys(genes))
+    if not sets:
+        raise ValueError(f"{Path(path).name} has no gene set")
+    return sets
+
+
+def take_gene_sets(source: Mapping[str, Sequence[str]] | str | PathLike[str]) -> GeneSets:
+    """Gene sets of a dict or of a GMT file."""
+    if isinstance(source, str | PathLike):
+        return read_gmt(source)
+    if not isinstance(source, Mapping) or not source:
+        raise ValueError(
+            "gene_sets must be a dict of lists of genes or the path of a GMT file, "
+            f"got {type(source).__name__}"
+        )
+    text = [name for name, genes in source.items() if isinstance(genes, str)]
+    if text:
+        raise ValueError(f"gene_sets[{text[0]!r}] is one text, not a list of genes")
+    return {str(name): list(dict.fromkeys(map(str, genes))) for name, genes in source.items()}
+
+
+def leading_genes(directions: NDArray, count: int) -> NDArray[np.int32]:
+    """Numbers of the genes with the largest absolute weights of each direction, largest first.
+
+    Parameters
+    ----------
+    directions : array of shape (n_directions, n_genes)
+        Weights.
+    count : int
+        How many to keep.
+
+    Returns
+    -------
+    array of shape (n_directions, min(count, n_genes))
+        -1 where a direction has fewer weights.
+
+    Examples
+    --------
+    >>> leading_genes(np.array([[0.1, -0.7, 0.0], [0.0, 0.0, 1.0]]), 2)
+    array([[ 1,  0],
+           [ 2, -1]], dtype=int32)
+    """
+    size = np.abs(directions)
+    order = np.argsort(-size, axis=1, kind="stable")[:, :count]
+    return np.where(np.take_along_axis(size, order, axis=1) > 0, order, -1).astype(np.int32)
+
+
+def enrichment(
+    sets: GeneSets,
+    universe: NDArray,
+    leading: NDArray,
+    null: NDArray | None,
+    n_top: int,
+    *,
+    min_size: int = 1,
+    max_size: int = 10**9,
+) -> pd.DataFrame:
+    """Overlap of every set with the leading genes, and its p-values.
+
+    Parameters
+    ----------
+    sets : dict of lists of str
+        Genes of each set; those outside the universe do not count.
+    universe : array of str of shape (n_genes,)
+        Genes that were analysed.
+    leading : array of str
+        Leading genes of the direction found.
+    null : int array of shape (n_relabellings + 1, at least n_top), optional
+        Leading genes of the relabellings, as numbers in the universe, the observed labelling first; see
+        `leading_genes`.
+    n_top : int
+        Leading genes of a relabelling that count.
+    min_size, max_size : int
+        Sets with fewer or more genes in the universe are left out.
+
+    Returns
+    -------
+    DataFrame
+        A row for each set, most enriched first; see `princdiff.get.pda_gene_sets_df`.
+
+    Examples
+    --------
+    >>> genes = np.array(list("abcdefgh"))
+    >>> table = enrichment({"first": ["a", "b"], "last": ["g", "h"]}, genes, genes[:3], None, 3)
+    >>> table.loc[0, "gene_set"], int(table.loc[0, "overlap"]), float(table.loc[0, "pvalue"])
+    ('first', 2, 0.107)
+    """
+    if null is not None and null.shape[1] < min(n_top, len(universe)):
+        raise ValueError(
+            f"n_top={n_top}, but only {null.shape[1]} leading genes of each relabelling were kept: run "
+            f"tl.pda with n_null_genes={n_top}"
+        )
+    place = {str(gene): number for number, gene in enumerate(universe)}
+    members = {name: sorted(place[gene] for gene in genes if gene in place) for name, genes in sets.items()}
+    kept = {name: own for name, own in members.items() if min_size <= len(own) <= max_size}
+    if not kept:
+        _refuse_strange_names(sets, universe, members, min_size, max_size)
+    top = np.array([place[str(gene)] for gene in leading], dtype=np.intp)
+    inside = np.zeros((len(kept), len(universe) + 1), dtype=bool)
+    for row, own in enumerate(kept.values()):
+        inside[row, own] = True
+    sizes = inside.sum(axis=1)
+    overlap = inside[:, top].sum(axis=1)
+    pvalues = hypergeom.sf(overlap - 1, len(universe), sizes, len(top))
+    by_chance = np.full(len(kept), np.nan)
+    if null is not None:
+        # A missing gene, -1, is the last column, which is in no set.
+        counts = np.array([row[null[:, :n_top]].sum(axis=1) for row in inside])
+        by_chance = (counts >= counts[:, :1]).mean(axis=1)
+    table = pd.DataFrame(
+        {
+            "gene_set": list(kept),
+            "size": sizes,
+            "overlap": overlap,
+            "expected": sizes * len(top) / len(universe),
+            "pvalue": pvalues,
+            "pvalue_adjusted": false_discovery_control(pvalues),
+            "pvalue_permutation": by_chance,
+            "pvalue_permutation_adjusted": by_chance if null is None else false_discovery_control(by_chance),
+            "genes": [", ".join(str(universe[gene]) for gene in top[row[top]]) for row in inside],
+        }
+    )
+    return table.sort_values(["pvalue", "pvalue_permutation"], kind="stable").reset_index(drop=True)
+
+
+def _refuse_strange_names(
+    sets: GeneSets, universe: NDArray, members: dict[str, Any], min_size: int, max_size: int
+) -> None:
+    if any(members.values()):
+        largest = max(map(len, members.values()))
+        raise ValueError(
+            f"no gene set has between {min_size} and {max_size} of the {len(universe)} analysed genes; the "
+            f"largest has {largest}: change min_size or max_size"
+        )
+    example = next((genes for genes in sets.values() if genes), [])
+    raise ValueError(
+        f"no gene of the gene sets was analysed: they have names like {listed(example[:3])}, adata.var_names "
+        f"like {listed(universe[:3])}; use the same kind of names"
+    )

@@ -1,0 +1,161 @@
+"""Read results from AnnData, `princdiff.get`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from princdiff.singlecell.cells import check_anndata
+from princdiff.tables.frames import listed, suggestion
+
+
+def pda_df(
+    adata: Any,
+    key: str = "pda",
+    *,
+    group: str | None = None,
+    component: int | None = None,
+    top: int | None = None,
+) -> pd.DataFrame:
+    """Genes of every direction, largest weight first.
+
+    Parameters
+    ----------
+    adata : AnnData
+        After `princdiff.tl.pda`.
+    key : str, default="pda"
+        Its ``key_added``.
+    group : str, optional
+        One comparison only.
+    component : int, optional
+        One component only.
+    top : int, optional
+        So many genes of each direction.
+
+    Returns
+    -------
+    DataFrame
+        Columns group, reference, component, gene, rank, weight, share (of the divergence along the
+        direction); then of each gene by itself: divergence and its parts location, scale and shape, and
+        mean, sd and detected (share of cells that are not zero) in the group and in the reference.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import anndata
+    >>> import princdiff
+    >>> cells = anndata.AnnData(np.eye(8)[:, :3] + 0.1, obs={"tissue": ["a", "b"] * 4})
+    >>> princdiff.tl.pda(cells, "tissue", n_features=2, n_permutations=0)
+    >>> princdiff.get.pda_df(cells, top=2).shape[0]
+    2
+    """
+    table = result_of(adata, key)["table"].reset_index(drop=True)
+    if group is not None:
+        _refuse_unknown_group(group, table)
+        table = table[table["group"] == group]
+    if component is not None:
+        _refuse_unknown_component(component, table)
+        table = table[table["component"] == component]
+    if top is not None:
+        table = table[table["rank"] <= top]
+    return table.reset_index(drop=True)
+
+
+def pda_statistics(adata: Any, key: str = "pda") -> pd.DataFrame:
+    """One row for every comparison and component: how far apart, how sure, how many genes.
+
+    Parameters
+    ----------
+    adata : AnnData
+        After `princdiff.tl.pda`.
+    key : str, default="pda"
+        Its ``key_added``.
+
+    Returns
+    -------
+    DataFrame
+        Rows in the order of the columns of ``.varm[key]``. Columns group, reference, component, numbers of
+        cells, divergence and its upper_bound (NaN where not computed), n_genes, effect (distance in standard
+        deviations), shares of location, scale and shape, and of the test: statistic, pvalue,
+        pvalue_adjusted (Benjamini and Hochberg, over comparisons), smallest_attainable_pvalue and
+        n_permutations.
+    """
+    return result_of(adata, key)["statistics"].reset_index(drop=True)
+
+
+def pda_gene_sets_df(adata: Any, key: str = "pda") -> pd.DataFrame:
+    """Gene sets, most enriched first.
+
+    Parameters
+    ----------
+    adata : AnnData
+        After `princdiff.tl.pda_gene_sets`.
+    key : str, default="pda"
+        Where results are.
+
+    Returns
+    -------
+    DataFrame
+        Columns group, gene_set, size (genes among those analysed), overlap (genes of it among the leading
+        ones), expected, pvalue, pvalue_adjusted, pvalue_permutation, pvalue_permutation_adjusted, genes.
+    """
+    result = result_of(adata, key)
+    if "gene_sets" not in result:
+        raise ValueError(f"adata.uns[{key!r}] has no gene sets; call princdiff.tl.pda_gene_sets first")
+    return result["gene_sets"].reset_index(drop=True)
+
+
+def result_of(adata: Any, key: str) -> dict[str, Any]:
+    """What `tl.pda` wrote, or a sentence that says how to get it."""
+    check_anndata(adata)
+    result = adata.uns.get(key)
+    if result is None or "statistics" not in result or "table" not in result:
+        raise ValueError(
+            f"adata.uns[{key!r}] holds no principal differences; call princdiff.tl.pda(adata, ..., "
+            f"key_added={key!r}) first"
+        )
+    return result
+
+
+def chosen_column(result: dict[str, Any], group: str | None, component: int) -> tuple[int, pd.Series]:
+    """Number and description of one column of the directions.
+
+    Parameters
+    ----------
+    result : dict
+        What `tl.pda` wrote.
+    group : str or None
+        Which comparison; None where there is one only.
+    component : int
+        Which direction, from 1.
+
+    Returns
+    -------
+    int, Series
+    """
+    statistics = result["statistics"].reset_index(drop=True)
+    names = list(dict.fromkeys(statistics["group"]))
+    if group is None:
+        if len(names) > 1:
+            raise ValueError(f"there are {len(names)} comparisons; choose one with group=: {listed(names)}")
+        group = names[0]
+    _refuse_unknown_group(group, statistics)
+    own = statistics[statistics["group"] == group]
+    _refuse_unknown_component(component, own)
+    found = own[own["component"] == component]
+    return int(found.index[0]), found.iloc[0]
+
+
+def _refuse_unknown_group(group: str, table: pd.DataFrame) -> None:
+    names = list(dict.fromkeys(table["group"]))
+    if group not in names:
+        raise ValueError(
+            f"no comparison of group {group!r}; there are {listed(names)}{suggestion(str(group), names)}"
+        )
+
+
+def _refuse_unknown_component(component: int, table: pd.DataFrame) -> None:
+    count = int(table["component"].max())
+    if component not in range(1, count + 1):
+        raise ValueError(f"component must be between 1 and {count}, got {component!r}")

@@ -1,0 +1,418 @@
+"""Tools for AnnData, `princdiff.tl`: compute, and write the results into the object."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import false_discovery_control
+
+from princdiff import checks, explain
+from princdiff.estimators import PDA, SPARDA
+from princdiff.inference.permutation import PermutationResult, permutation_test
+from princdiff.samples import Scale
+from princdiff.singlecell import cautions, genesets
+from princdiff.singlecell.cells import (
+    Comparison,
+    Matrix,
+    check_anndata,
+    find_comparisons,
+    obs_column,
+    take_matrix,
+)
+from princdiff.singlecell.genes import gene_statistics
+from princdiff.singlecell.get import chosen_column, result_of
+
+_Estimator = PDA | SPARDA
+
+
+def pda(
+    adata: Any,
+    groupby: str,
+    *,
+    groups: Sequence[str] | str | None = None,
+    reference: str | None = "rest",
+    layer: str | None = None,
+    obsm: str | None = None,
+    mask_var: Any = None,
+    scale: Scale = None,
+    n_features: int | str | None = "auto",
+    n_components: int = 1,
+    blocks: str | None = None,
+    permute: str = "whole",
+    n_permutations: int = 99,
+    statistic: str = "divergence",
+    values: str | None = "log",
+    certify: bool | str = "auto",
+    n_null_genes: int = 200,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    progress: bool = False,
+    key_added: str = "pda",
+    copy: bool = False,
+) -> Any:
+    """Find the directions in gene expression along which groups of cells differ most.
+
+    Parameters
+    ----------
+    adata : AnnData of shape (n_cells, n_genes)
+        Log-normalised expression in ``X`` or a layer. Sparse matrices are not made dense; a backed object's
+        matrix is read into memory.
+    groupby : str
+        Column of ``obs`` that tells the groups.
+    groups : str or sequence of str, optional
+        Groups of interest; default all.
+    reference : str or None, default="rest"
+        What each group is compared with: all other cells, or one group. With two groups in all, "rest" is
+        one comparison. None compares all groups with each other at once.
+    layer : str, optional
+        Layer to use instead of ``X``.
+    obsm : str, optional
+        Coordinates in ``obsm`` to use instead of genes, such as "X_pca".
+    mask_var : str or bool array of shape (n_genes,), optional
+        Genes to use: a column of ``var``, such as "highly_variable", or a mask.
+    scale : {None, "pooled", "within"}, default=None
+        None: as measured, as in the paper, since logarithms of expression compare between genes. "pooled":
+        every gene divided by its standard deviation, which raises the noise of rarely detected genes.
+        "within": mean zero and unit variance in each group, so that only relationships between genes can
+        differ.
+    n_features : int, "auto" or None, default="auto"
+        Genes that a direction may use; "auto": chosen by held-out divergence; None: all.
+    n_components : int, default=1
+        Directions of each comparison.
+    blocks : str, optional
+        Column of ``obs`` that tells donors, batches or pairs.
+    permute : {"whole", "within"}, default="whole"
+        "whole": all cells of a donor change groups together, for donors that belong to one group each.
+        "within": cells change groups inside their donor, for donors that were measured in every group.
+    n_permutations : int, default=99
+        Relabellings of the test of each comparison; 0 leaves it out. With blocks fewer may exist.
+    statistic : {"divergence", "adaptive"}, default="divergence"
+        Of the test. "divergence": the largest divergence over directions of all genes. "adaptive": the best
+        over numbers of genes from one to all, which is more powerful where few genes differ and about ten
+        times slower.
+    values : {"log", "counts", None}, default="log"
+        What the matrix is meant to hold; a warning says if it looks otherwise. None: anything.
+    certify : {"auto", True, False}, default="auto"
+        Bound what any direction could reach; "auto": where that costs no more than the fit.
+    n_null_genes : int, default=200
+        Leading genes of every relabelling to keep, for `pda_gene_sets`.
+    random_state : int, RandomState or None, default=0
+        Seed.
+    n_jobs : int, optional
+        Threads.
+    progress : bool, default=False
+        Show a progress bar.
+    key_added : str, default="pda"
+        Where results are written.
+    copy : bool, default=False
+        Return a copy with the results, instead of writing them into ``adata``.
+
+    Returns
+    -------
+    AnnData or None
+        With ``copy=True`` the copy. Written are, for every comparison and component a column:
+
+        - ``.varm[key_added]``: directions, shape (n_genes, n_columns); genes not used have weight 0. Positive
+          weights pull towards the group. With ``obsm`` they are in ``.uns[key_added]["directions"]``.
+        - ``.obsm["X_" + key_added]``: all cells on the directions, shape (n_cells, n_columns). With
+          ``scale="within"`` cells outside the comparison are NaN.
+        - ``.uns[key_added]``: "params"; "statistics", a row for each column; "table", a row for each column
+          and gene. Read them with `princdiff.get`.
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import princdiff
+    >>> rng = np.random.default_rng(0)
+    >>> expression = np.log1p(rng.poisson(2.0, size=(80, 6)) * 1.1)
+    >>> expression[40:, 2] += 1.0
+    >>> cells = anndata.AnnData(expression, obs={"tissue": ["cortex"] * 40 + ["hippocampus"] * 40})
+    >>> princdiff.tl.pda(cells, "tissue", n_features=1, n_permutations=19)
+    >>> princdiff.get.pda_df(cells).loc[0, ["group", "reference", "gene"]].tolist()
+    ['cortex', 'hippocampus', '2']
+    >>> cells.varm["pda"][2]
+    array([-1.])
+    """
+    check_anndata(adata)
+    checks.check_choice("permute", permute, ("within", "whole"))
+    checks.check_choice("statistic", statistic, ("divergence", "adaptive"))
+    checks.check_positive("n_components", n_components, whole=True)
+    if isinstance(n_permutations, bool) or not isinstance(n_permutations, int) or n_permutations < 0:
+        raise ValueError(f"n_permutations must be a whole number, 0 or more, got {n_permutations!r}")
+    if copy:
+        adata = adata.to_memory() if adata.isbacked else adata.copy()
+    comparisons = find_comparisons(adata, groupby, groups, reference)
+    matrix = take_matrix(adata, layer, obsm, mask_var)
+    units = None if blocks is None else obs_column(adata, blocks, "blocks").astype(str).to_numpy()
+    if obsm is None:
+        cautions.warn_of_values(matrix.values, matrix.label, values)
+    if units is None and n_permutations:
+        cautions.warn_of_pseudoreplication(adata, groupby, comparisons)
+    seed = int(checks.generator(random_state).integers(2**31))
+    options = {"scale": scale, "certify": certify, "random_state": seed, "n_jobs": n_jobs}
+    found = []
+    for comparison in comparisons:
+        rows = matrix.values if comparison.cells.all() else matrix.values[comparison.cells]
+        fitted = _fit(rows, comparison, n_features, n_components, options)
+        tested = None
+        if n_permutations:
+            tested = permutation_test(
+                rows,
+                comparison.codes,
+                n_permutations=n_permutations,
+                statistic=statistic,
+                scale=scale,
+                blocks=None if units is None else units[comparison.cells],
+                # Without blocks single cells move, whatever would be done with blocks.
+                permute="within" if units is None else permute,
+                random_state=seed,
+                n_jobs=n_jobs,
+                progress=progress,
+                keep_directions="dense",
+            )
+        found.append(_Found(matrix, rows, comparison, fitted, tested, n_null_genes))
+    asked = {
+        "groupby": groupby,
+        "groups": [name for one in comparisons for name in (one.names if one.joint else (one.group,))],
+        "reference": "each other" if reference is None else reference,
+        "layer": layer,
+        "obsm": obsm,
+        "mask_var": mask_var if isinstance(mask_var, str) else None if mask_var is None else "given",
+        "scale": "none" if scale is None else scale,
+        "n_features": "all" if n_features is None else n_features,
+        "n_components": n_components,
+        "blocks": blocks,
+        "permute": permute,
+        "n_permutations": n_permutations,
+        "statistic": statistic,
+        "random_state": random_state if isinstance(random_state, int) else None,
+    }
+    _write(adata, key_added, matrix, found, asked)
+    return adata if copy else None
+
+
+def _fit(
+    rows: Any,
+    comparison: Comparison,
+    n_features: int | str | None,
+    n_components: int,
+    options: dict[str, Any],
+) -> _Estimator:
+    """One fit, its directions turned so that positive weights pull towards the group."""
+    options = {**options, "n_components": n_components}
+    estimator = PDA(**options) if n_features is None else SPARDA(n_features, **options)
+    estimator.fit(rows, comparison.codes)
+    if not comparison.joint:
+        projected = _projected(estimator, rows, comparison)
+        gap = projected[comparison.codes == 0].mean(axis=0) - projected[comparison.codes == 1].mean(axis=0)
+        if estimator.scale == "within":
+            # The means are equal; what is left of a sign is that the larger weights be positive.
+            gap = (estimator.components_**3).sum(axis=1)
+        # Adding zero turns -0.0 into 0.0.
+        estimator.components_ = estimator.components_ * np.where(gap < 0, -1.0, 1.0)[:, None] + 0.0
+    return estimator
+
+
+def _projected(fitted: _Estimator, rows: Any, comparison: Comparison) -> NDArray[np.float64]:
+    """Cells of the comparison on its directions, shape (n_cells, n_components)."""
+    labels = comparison.codes if fitted.scale == "within" else None
+    return np.asarray(fitted.transform(rows, labels), dtype=np.float64)
+
+
+class _Found:
+    """One comparison's results, in the form in which they are written."""
+
+    def __init__(
+        self,
+        matrix: Matrix,
+        rows: Any,
+        comparison: Comparison,
+        fitted: _Estimator,
+        tested: PermutationResult | None,
+        n_null_genes: int,
+    ) -> None:
+        self.comparison = comparison
+        self.components = fitted.components_
+        inside = _projected(fitted, rows, comparison)
+        if fitted.scale == "within":
+            self.projected = np.full((len(comparison.cells), inside.shape[1]), np.nan)
+            self.projected[comparison.cells] = inside
+        elif comparison.cells.all():
+            self.projected = inside
+        else:
+            self.projected = np.asarray(fitted.transform(matrix.values), dtype=np.float64)
+        self.statistics = self._statistics(fitted, tested, inside)
+        self.table = self._table(fitted, gene_statistics(rows, comparison.codes, comparison.joint), matrix)
+        self.null = None
+        if tested is not None and tested.directions is not None:
+            self.null = genesets.leading_genes(tested.directions, n_null_genes)
+
+    def _statistics(
+        self, fitted: _Estimator, tested: PermutationResult | None, inside: NDArray[np.float64]
+    ) -> pd.DataFrame:
+        codes = self.comparison.codes
+        kind = explain.split_difference(np.ascontiguousarray(inside.T), codes)
+        total = np.where(kind.total > 0, kind.total, 1.0)
+        count = len(self.components)
+        sizes = np.bincount(codes)
+        return pd.DataFrame(
+            {
+                "group": self.comparison.group,
+                "reference": self.comparison.reference,
+                "component": np.arange(1, count + 1),
+                "n_cells": int(sizes.sum() if self.comparison.joint else sizes[0]),
+                "n_cells_reference": 0 if self.comparison.joint else int(sizes[1]),
+                "divergence": fitted.divergences_,
+                "upper_bound": fitted.upper_bounds_,
+                "n_genes": (self.components != 0).sum(axis=1),
+                "effect": [explain.effect_size(column, codes) for column in inside.T],
+                "location": kind.location / total,
+                "scale": kind.scale / total,
+                "shape": kind.shape / total,
+                # The test is of the comparison: the same for all of its components.
+                "statistic": np.nan if tested is None else tested.statistic,
+                "pvalue": np.nan if tested is None else tested.pvalue,
+                "smallest_attainable_pvalue": np.nan if tested is None else tested.smallest_attainable_pvalue,
+                "n_permutations": 0 if tested is None else tested.n_permutations,
+            }
+        )
+
+    def _table(self, fitted: _Estimator, alone: pd.DataFrame, matrix: Matrix) -> pd.DataFrame:
+        parts = []
+        for index, (weights, shares) in enumerate(zip(self.components, fitted.shares_, strict=True)):
+            order = np.argsort(-np.abs(weights), kind="stable")
+            head = pd.DataFrame(
+                {
+                    "group": self.comparison.group,
+                    "reference": self.comparison.reference,
+                    "component": index + 1,
+                    "gene": matrix.features[order],
+                    "rank": np.arange(1, len(order) + 1),
+                    "weight": weights[order],
+                    "share": shares[order],
+                }
+            )
+            parts.append(pd.concat([head, alone.iloc[order].reset_index(drop=True)], axis=1))
+        return pd.concat(parts, ignore_index=True)
+
+
+def _write(adata: Any, key: str, matrix: Matrix, found: list[_Found], asked: dict[str, Any]) -> None:
+    """Results in plain types that h5ad and zarr keep; what is None is left out, for they cannot hold it."""
+    statistics = pd.concat([one.statistics for one in found], ignore_index=True)
+    each = statistics.groupby(["group", "reference"], sort=False)["pvalue"].first()
+    adjusted = each.copy()
+    if each.notna().all():
+        adjusted[:] = false_discovery_control(each.to_numpy())
+    place = statistics.columns.get_loc("pvalue") + 1
+    matched = [adjusted[pair] for pair in zip(statistics["group"], statistics["reference"], strict=True)]
+    statistics.insert(place, "pvalue_adjusted", matched)
+    table = pd.concat([one.table for one in found], ignore_index=True)
+    for frame in (statistics, table):
+        for name in ("group", "reference"):
+            frame[name] = pd.Categorical(frame[name], categories=frame[name].unique())
+        # AnnData writes text as the index of a table, and numbers with a warning.
+        frame.index = frame.index.astype(str)
+    result: dict[str, Any] = {
+        "params": {name: value for name, value in asked.items() if value is not None},
+        "statistics": statistics,
+        "table": table,
+    }
+    nulls = {str(place): one.null for place, one in enumerate(found) if one.null is not None}
+    if nulls:
+        result["null_genes"] = nulls
+    directions = np.concatenate([one.components for one in found]).T
+    if matrix.used is None:
+        result["directions"] = directions
+    else:
+        whole = np.zeros((adata.n_vars, directions.shape[1]))
+        whole[matrix.used] = directions
+        directions = whole
+    with warnings.catch_warnings():
+        # Writing into a view makes it an object of its own, which is what is wanted.
+        warnings.filterwarnings("ignore", message="(Trying to modify|Setting element).*view")
+        adata.uns[key] = result
+        adata.obsm[f"X_{key}"] = np.concatenate([one.projected for one in found], axis=1)
+        if matrix.used is not None:
+            adata.varm[key] = directions
+        elif key in adata.varm:
+            # Directions of an earlier run would be taken for this one's.
+            del adata.varm[key]
+
+
+def pda_gene_sets(
+    adata: Any,
+    gene_sets: Mapping[str, Sequence[str]] | str | PathLike[str],
+    *,
+    key: str = "pda",
+    group: str | None = None,
+    component: int = 1,
+    n_top: int = 100,
+    min_size: int = 5,
+    max_size: int = 500,
+) -> None:
+    """Which gene sets are enriched among the genes with the largest weights.
+
+    Parameters
+    ----------
+    adata : AnnData
+        After `pda`.
+    gene_sets : dict of lists of str, or path of a GMT file
+        Genes of each set, by the names in ``var_names``.
+    key : str, default="pda"
+        ``key_added`` of `pda`.
+    group : str, optional
+        Which comparison; needed where there are several.
+    component : int, default=1
+        Which direction.
+    n_top : int, default=100
+        Leading genes, by absolute weight. A sparse direction may have fewer.
+    min_size, max_size : int, default=5 and 500
+        Sets with fewer or more genes among those analysed are left out.
+
+    Returns
+    -------
+    None
+        Written is ``.uns[key]["gene_sets"]``, see `princdiff.get.pda_gene_sets_df`, with two p-values.
+        "pvalue": hypergeometric, the analysed genes being the universe; it takes genes for independent.
+        "pvalue_permutation": of the relabellings of `pda`, how many have so many genes of the set among the
+        leading genes of their own direction over all genes. It knows that some genes vary together, and that
+        some are on top of any direction. Where `pda` made no relabellings it is NaN. Both also adjusted after
+        Benjamini and Hochberg.
+    """
+    check_anndata(adata)
+    checks.check_positive("n_top", n_top, whole=True)
+    result = result_of(adata, key)
+    place, chosen = chosen_column(result, group, component)
+    sets = genesets.take_gene_sets(gene_sets)
+    table = result["table"]
+    mine = table[(table["group"] == chosen["group"]) & (table["component"] == chosen["component"])]
+    mine = mine[(mine["reference"] == chosen["reference"])]
+    ranked = mine.sort_values("rank")
+    universe = _analysed(adata, key, result)
+    leading = ranked.loc[ranked["weight"] != 0, "gene"].to_numpy(dtype=str)[:n_top]
+    null = result.get("null_genes", {}).get(str(_comparison_number(result, place)))
+    found = genesets.enrichment(sets, universe, leading, null, n_top, min_size=min_size, max_size=max_size)
+    found.index = found.index.astype(str)
+    found.insert(0, "group", str(chosen["group"]))
+    result["gene_sets"] = found
+
+
+def _analysed(adata: Any, key: str, result: dict[str, Any]) -> NDArray:
+    """Names of the analysed genes, in the order in which directions have them."""
+    if key not in adata.varm:
+        raise ValueError(f"adata.uns[{key!r}] is of coordinates in obsm, not of genes: it has no gene sets")
+    table = result["table"]
+    first = table[(table["component"] == 1) & (table["group"] == table["group"].iloc[0])]
+    names = np.asarray(adata.var_names, dtype=str)
+    return names[np.isin(names, first["gene"].to_numpy(dtype=str))]
+
+
+def _comparison_number(result: dict[str, Any], place: int) -> int:
+    """Which comparison a column belongs to."""
+    return int((result["statistics"]["component"].to_numpy()[: place + 1] == 1).sum()) - 1
