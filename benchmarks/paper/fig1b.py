@@ -239,9 +239,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     section.say(
         f"""Cross-validation chooses fewer features than the 46 of the paper, with fewer relevant ones among
         them and hardly a false one. {flatness} Sparse PCA does better here than the paper says, best on
-        scaled features: the twenty relevant features are correlated with each other and the others are not, so they
-        make the leading component whether or not the groups differ. It is blind to the groups and names the
-        same features whatever the labels."""
+        scaled features: the twenty relevant features are correlated with each other and the others are not,
+        so they make the leading component whether or not the groups differ. It is blind to the groups and
+        names the same features whatever the labels."""
     )
     section.write()
 

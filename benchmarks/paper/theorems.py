@@ -21,16 +21,16 @@ from princdiff import PDA, SPARDA, relax
 
 SETTINGS = {
     "full": {
-        "rows": (50, 100, 200, 400, 800),
-        "features": (2, 5, 10, 20, 40),
-        "draws": 60,
-        "population": 400_000,
+        "rows": (50, 100, 200, 400),
+        "features": (2, 5, 10, 20),
+        "draws": 40,
+        "population": 200_000,
         "strengths": 8,
         "sparse_rows": (25, 50, 100, 200, 400, 800),
         "sparse_features": (10, 30, 100),
-        "sparse_draws": 30,
-        "relax_rows": (100, 300, 600),
-        "relax_draws": 5,
+        "sparse_draws": 20,
+        "relax_rows": (100, 200, 400),
+        "relax_draws": 3,
     },
     "quick": {
         "rows": (50, 200),
