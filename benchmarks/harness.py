@@ -54,6 +54,7 @@ def parse(
     )  # fmt: skip
     if redraw:
         parser.add_argument("--redraw", action="store_true", help="tables and pictures from stored numbers")
+        parser.add_argument("--resume", action="store_true", help="keep stored numbers, find missing ones")
     parser.add_argument("--quick", action="store_true", help="a small run, under a minute")
     parser.add_argument("--data", help=f"folder of the data files (or set {DATA_VARIABLE})")
     parser.add_argument("--seeds", type=int, help=f"repetitions (default {seeds}, quick {quick_seeds})")

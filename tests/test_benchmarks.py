@@ -236,7 +236,7 @@ def test_script_writes_a_stamped_section(name, tmp_path, monkeypatch, capsys):
 def test_fig1c_redraws_from_its_numbers(tmp_path, monkeypatch):
     monkeypatch.setitem(fig1c.SETTINGS, "quick", TINY["paper.fig1c"] | {"features": (3,)})
     for name in list(fig1c.METHODS):
-        if name not in (fig1c.OURS, fig1c.PAPERS, "PDA", "MMD", "Wasserstein in R^d"):
+        if name not in (fig1c.OURS, fig1c.PAPERS, "PDA", "MMD", "Wasserstein in R^d", "DiProPerm, DWD-t"):
             monkeypatch.delitem(fig1c.METHODS, name)
     fig1c.main(["--quick", "--out", str(tmp_path), "--seeds", "3"])
     section = tmp_path / "fig1c.md"
