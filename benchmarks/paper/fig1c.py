@@ -210,9 +210,9 @@ def report(section: harness.Section, table: pd.DataFrame, n_permutations: int) -
             + _against_paper(means),
             f"The adaptive test looks at two metrics. In the plain one alone its power at d = {last} is "
             f"{(plain.pvalue <= LEVEL).mean():.2f}, mean p {plain.pvalue.mean():.3f}; the rest of its lead "
-            "comes from the whitened metric, which sees directions of small variance. Wishart blocks of three "
-            "with 3 degrees of freedom are often nearly singular, which probably favours it on this design; other "
-            "kinds of difference are in `benchmarks/inference.py kinds`.",
+            "comes from the whitened metric, which sees directions of small variance. Wishart blocks of "
+            "three with 3 degrees of freedom are often nearly singular, which probably favours it on this "
+            "design; other kinds of difference are in `benchmarks/inference.py kinds`.",
             f"No p-value can fall below 1/{n_permutations + 1} = {1 / (n_permutations + 1):.4f}: a mean of "
             "0.010 is the floor.",
             f"At d = {sizes[0]}, where all features differ, the paper's SPARDA has a mean p of "

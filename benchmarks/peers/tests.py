@@ -64,7 +64,7 @@ METHODS = {
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    options = harness.parse(__doc__, argv, seeds=15, quick_seeds=2)
+    options = harness.parse(__doc__, argv, seeds=8, quick_seeds=2)
     settings = SETTINGS["quick" if options.quick else "full"]
     warnings.simplefilter("ignore")
     section = harness.Section("peers-tests", "Peers: two-sample tests (hyppo)", options)
