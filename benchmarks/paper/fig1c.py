@@ -212,7 +212,8 @@ def report(section: harness.Section, table: pd.DataFrame, n_permutations: int) -
             f"{(plain.pvalue <= LEVEL).mean():.2f}, mean p {plain.pvalue.mean():.3f}; the rest of its lead "
             "comes from the whitened metric, which sees directions of small variance. Wishart blocks of "
             "three with 3 degrees of freedom are often nearly singular, which probably favours it on this "
-            "design; other kinds of difference are in `benchmarks/inference.py kinds`.",
+            "design; other kinds of difference are in `benchmarks/inference.py kinds`. From the paper's "
+            "statistic it differs in the scaling of the features as well; the two were not taken apart.",
             f"No p-value can fall below 1/{n_permutations + 1} = {1 / (n_permutations + 1):.4f}: a mean of "
             "0.010 is the floor.",
             f"At d = {sizes[0]}, where all features differ, the paper's SPARDA has a mean p of "
