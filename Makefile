@@ -9,13 +9,15 @@ PIP_INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench paper peers clean
 
 help:
 	@echo "make demo   what separates malignant from benign tumours: a table and a report"
 	@echo "make test   the tests (set PRINCDIFF_DATA to include those on real data)"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  the benchmarks of the core"
+	@echo "make paper  every figure and table of the paper (PRINCDIFF_DATA; QUICK=1 for a small run)"
+	@echo "make peers  other libraries beside us (QUICK=1 for a small run)"
 	@echo "make clean  remove caches and build products ($(VENV) stays)"
 
 demo: $(VENV)/.stamp-report
@@ -31,6 +33,20 @@ lint: $(VENV)/.stamp-dev
 
 bench: $(VENV)/.stamp-core
 	$(PY) benchmarks/core.py
+
+# Each script writes its section; RESULTS.md is made from all that are there.
+PAPER := fig1a fig1b fig1c theorems
+PEERS := directions tests features tables
+QUICK_FLAG := $(if $(QUICK),--quick)
+COLLECT := $(PY) -m benchmarks.collect $(if $(QUICK),--results build/benchmarks-quick)
+
+paper: $(VENV)/.stamp-bench
+	for name in $(PAPER); do $(PY) -m benchmarks.paper.$$name $(QUICK_FLAG) || exit 1; done
+	$(COLLECT)
+
+peers: $(VENV)/.stamp-bench
+	for name in $(PEERS); do $(PY) -m benchmarks.peers.$$name $(QUICK_FLAG) || exit 1; done
+	$(COLLECT)
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -58,3 +74,8 @@ $(VENV)/.stamp-test: pyproject.toml | $(PY)
 $(VENV)/.stamp-dev: pyproject.toml | $(PY)
 	$(PIP_INSTALL) -e '.[dev]'
 	@touch $@ $(VENV)/.stamp-test $(VENV)/.stamp-report $(VENV)/.stamp-core
+
+# The peers hold pandas back and take long to install, so the tests do without them.
+$(VENV)/.stamp-bench: pyproject.toml | $(PY)
+	$(PIP_INSTALL) -e '.[bench]'
+	@touch $@ $(VENV)/.stamp-core

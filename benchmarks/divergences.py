@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from core import make_labels, make_rows
+from benchmarks.core import make_labels, make_rows
 from princdiff import divergences
 from princdiff.divergences import Divergence, Margin
 from princdiff.labels import Labels
