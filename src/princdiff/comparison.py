@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from tqdm import tqdm
 
 from princdiff import checks, explain
 from princdiff.divergences import Divergence, Wasserstein2, get, report
@@ -326,9 +327,15 @@ class Comparison:
             random_state=self.seed,
             n_jobs=self.n_jobs,
         )
-        fit.fit(self.data.rows, self.data.codes, sample_weight=self.data.weights)
+        with self._stage("fitting"):
+            fit.fit(self.data.rows, self.data.codes, sample_weight=self.data.weights)
         self.clock.done("fitting")
         return fit
+
+    def _stage(self, name: str) -> tqdm:
+        """What is being done, where it has no bar of its own."""
+        hidden = None if self.options.progress else True
+        return tqdm(total=0, desc=name, bar_format="{desc} ...", disable=hidden, leave=False)
 
     def _components(self, fit: SPARDA, projections: NDArray, pvalue: float) -> pd.DataFrame:
         """One row per direction; the p-value of the first is that of the test."""
@@ -336,7 +343,8 @@ class Comparison:
         total = np.where(kind.total > 0, kind.total, 1.0)
         pvalues = np.full(len(projections), np.nan)
         if len(projections) > 1 and self.data.blocks is None and self.data.covariates is None:
-            pvalues = fit.component_pvalues(self.data.rows, self.data.codes, self.data.weights)
+            with self._stage("testing further directions"):
+                pvalues = fit.component_pvalues(self.data.rows, self.data.codes, self.data.weights)
             self.clock.done("components")
         pvalues[0] = pvalue
         return pd.DataFrame(
@@ -449,6 +457,7 @@ class Comparison:
             effort="fast",
             random_state=self.seed,
             n_jobs=self.n_jobs,
+            progress=self.options.progress,
         )
         return {
             "name": "split",
@@ -506,16 +515,17 @@ class Comparison:
         if self.size > AFFORDABLE_SELECTION or self.clock.left < 0 or smallest < 4:
             return unknown
         level = max(1, int(np.count_nonzero(fit.components_[0])))
-        found = stability_selection(
-            self.data.rows,
-            self.data.codes,
-            n_features=level,
-            n_pairs=25,
-            divergence=self.divergence,
-            scale=self.scale,
-            random_state=self.seed,
-            n_jobs=self.n_jobs,
-        )
+        with self._stage("looking for stability"):
+            found = stability_selection(
+                self.data.rows,
+                self.data.codes,
+                n_features=level,
+                n_pairs=25,
+                divergence=self.divergence,
+                scale=self.scale,
+                random_state=self.seed,
+                n_jobs=self.n_jobs,
+            )
         self.clock.done("stability")
         return found.frequencies
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from tqdm import tqdm
 
 from princdiff import checks
 from princdiff.divergences import Divergence, Wasserstein2, get, report
@@ -68,6 +69,7 @@ def split_test(
     effort: str = "default",
     random_state: Any = None,
     n_jobs: int | None = None,
+    progress: bool = False,
 ) -> SplitResult:
     """Test whether the groups differ, with one fit per split.
 
@@ -95,6 +97,8 @@ def split_test(
         Seed.
     n_jobs : int, optional
         Threads.
+    progress : bool, default=False
+        Show a progress bar.
 
     Returns
     -------
@@ -139,7 +143,7 @@ def split_test(
             rng,
             n_jobs,
         )
-        for _ in range(n_splits)
+        for _ in tqdm(range(n_splits), desc="splits", disable=None if progress else True, leave=False)
     ]
     pvalues = np.array([outcome[0] for outcome in outcomes])
     combined = pvalues[0] if n_splits == 1 else min(1.0, 2 * float(np.median(pvalues)))
