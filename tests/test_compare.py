@@ -257,3 +257,19 @@ def test_nothing_differs():
     assert same.pvalue > 0.05
     assert "No difference" in same.summary()
     assert callable(front_door)
+
+
+def test_features_of_large_tables_are_selected_on_a_sample(monkeypatch):
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(2000, 4)), np.repeat(["a", "b"], [1800, 200])
+    X[y == "b", 2] += 1.5
+    monkeypatch.setattr("princdiff.comparison.AFFORDABLE_SELECTION", 4000)
+    monkeypatch.setattr("princdiff.comparison._SELECTION_SAMPLE", 1600)
+    monkeypatch.setattr("princdiff.comparison._FEWEST_SELECTION_ROWS", 100)
+    found = compare(X, groups=y, n_permutations=0, n_features=1)
+    assert len(found.selected) == 1 and found.selected == [found.table["feature"].iloc[0]]
+    assert found.table["pvalue"].min() <= 0.05
+    assert any("random sample of about 400 of 2000 rows" in note for note in found.notes)
+    monkeypatch.setattr("princdiff.comparison._FEWEST_SELECTION_ROWS", 500)
+    without = compare(X, groups=y, n_permutations=0, n_features=1)
+    assert without.table["pvalue"].isna().all()

@@ -31,8 +31,11 @@ from princdiff.tables import Prepared, prepare
 
 # Numbers (rows x features x labellings) up to which every relabelling is fitted.
 AFFORDABLE_PERMUTATIONS = 3 * 10**9
-# Numbers (rows x features) up to which all features that take part are looked for.
+# Numbers (rows x features) up to which all features that take part are looked for on all rows.
 AFFORDABLE_SELECTION = 2 * 10**6
+# Numbers and rows of the sample on which they are looked for beyond that.
+_SELECTION_SAMPLE = 5 * 10**5
+_FEWEST_SELECTION_ROWS = 1000
 _REFERENCE_LEVELS = (np.arange(500) + 0.5) / 500
 _MOST_DISTRIBUTIONS = 300
 _BINS = 24
@@ -475,9 +478,10 @@ class Comparison:
         unknown = np.full(len(fit.support_), np.nan)
         reason = self._no_selection()
         if reason is None:
+            chosen = self._selection_rows()
             found = select_features(
-                self.data.rows,
-                self.data.codes,
+                self.data.rows if chosen is None else self.data.rows[chosen],
+                self.data.codes if chosen is None else self.data.codes[chosen],
                 divergence=self.divergence,
                 random_state=self.seed,
                 n_jobs=self.n_jobs,
@@ -503,11 +507,31 @@ class Comparison:
             return "blocks, covariates or weights were given"
         if self.scale == "within":
             return "features were standardised within the groups"
-        if self.size > AFFORDABLE_SELECTION:
+        if self.size > AFFORDABLE_SELECTION and self._sample_size() < _FEWEST_SELECTION_ROWS:
             return f"the table is large ({self.data.rows.shape[0]} x {self.data.rows.shape[1]})"
         if self.clock.left < 0:
             return "the time budget was used up (this depends on the machine)"
         return None
+
+    def _sample_size(self) -> int:
+        return min(self.data.rows.shape[0], _SELECTION_SAMPLE // self.data.rows.shape[1])
+
+    def _selection_rows(self) -> NDArray[np.intp] | None:
+        """A random sample of each group, in proportion, where all rows would take too long."""
+        if self.size <= AFFORDABLE_SELECTION:
+            return None
+        count, n_rows = self._sample_size(), self.data.rows.shape[0]
+        self.notes.append(f"features were selected on a random sample of about {count} of {n_rows} rows")
+        rng = np.random.default_rng(self.seed)
+        parts = []
+        for group in range(len(self.data.groups)):
+            members = rng.permutation(np.flatnonzero(self.data.codes == group))
+            # Of a small group as many rows as there are, up to its equal share.
+            wanted = max(
+                round(count * len(members) / n_rows), min(len(members), count // (4 * len(self.data.groups)))
+            )
+            parts.append(members[:wanted])
+        return np.sort(np.concatenate(parts))
 
     def _stability(self, fit: SPARDA) -> NDArray[np.float64]:
         unknown = np.full(len(fit.support_), np.nan)
