@@ -286,6 +286,21 @@ def test_kept_directions_have_the_values(statistic):
         assert found.values[index, best[index]] == pytest.approx(value, rel=2e-3)
 
 
+def test_directions_over_all_features():
+    X, y = two_groups(11, (14, 16), 6, shift=1.0)
+    found = permutation_test(X, y, n_permutations=29, random_state=0, keep_directions="dense")
+    level = found.levels.index(("euclidean", 6))
+    problem = Problem.prepare(X, y, 29, "mixed", "pooled", None, "within", None, None, 0)
+    rows = scaled_rows(X, y, "pooled")
+    for index, labels in enumerate(problem.scheme.codes(np.arange(30))):
+        value = between_groups(rows @ found.directions[index].astype(np.float64), labels)
+        assert value == pytest.approx(found.values[index, level], rel=1e-4)
+    with pytest.raises(
+        ValueError, match=r"keep_directions must be one of False, True, 'dense', got 'sparse'"
+    ):
+        permutation_test(X, y, keep_directions="sparse")
+
+
 def test_ties_count():
     # A feature of zeros and ones has few distinct values, most labellings tie with others.
     X = np.array([0, 0, 0, 1, 0, 1, 1, 1, 1.0])[:, None]
