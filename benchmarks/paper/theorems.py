@@ -26,7 +26,7 @@ SETTINGS = {
         "draws": 40,
         "population": 200_000,
         "strengths": 8,
-        "sparse_rows": (25, 50, 100, 200, 400, 800),
+        "sparse_rows": (25, 50, 100, 200, 400, 800, 1600, 3200),
         "sparse_features": (10, 30, 100),
         "sparse_draws": 20,
         "relax_rows": (100, 200, 400),
@@ -53,6 +53,12 @@ def optimum(X: np.ndarray, seed: int) -> float:
     y = np.repeat([0, 1], len(X) // 2)
     fit = PDA(effort="fast", certify=False, random_state=seed, n_jobs=1).fit(X, y)
     return float(fit.divergences_[0])
+
+
+def label_rows(axes: plt.Axes, rows: Sequence[int]) -> None:
+    """Name the sizes on a logarithmic axis, and nothing else."""
+    axes.set_xticks(rows, [str(n) for n in rows])
+    axes.set_xticks([], minor=True)
 
 
 def in_ball(n: int, d: int, rng: np.random.Generator, tilt: float = 0.0) -> np.ndarray:
@@ -109,6 +115,7 @@ def concentration(section: harness.Section, settings: dict, first: int, axes: pl
     axes.plot(settings["rows"], observed, "o-", color="#c0392b", label="shortfall, 95 % quantile")
     axes.axhline(0, color="#cccccc", lw=0.8)
     axes.set(xscale="log", xlabel="rows a group", title="1. Concentration of the optimum")
+    label_rows(axes, settings["rows"])
     axes.legend(fontsize=8, frameon=False)
 
 
@@ -136,12 +143,13 @@ def equality(section: harness.Section, settings: dict, first: int, axes: plt.Axe
         ],
     )
     section.say(
-        f"The optimum falls like n to the power {min(slopes):.2f} to {max(slopes):.2f}; the theorem promises "
-        "-1/2 up to logarithms, so it holds with room."
+        f"The optimum falls like n to the power {min(slopes):.2f} to {max(slopes):.2f}; the theorem, whose "
+        "constants are not given, promises -1/2 up to logarithms."
     )
     for d, line, shade in zip(settings["features"], table, SHADES, strict=False):
         axes.plot(settings["rows"], line, "o-", ms=4, color=shade, label=f"d = {d}")
     axes.set(xscale="log", yscale="log", xlabel="rows a group", title="2. Optimum between equal groups")
+    label_rows(axes, settings["rows"])
     axes.legend(fontsize=8, frameon=False)
 
 
@@ -222,7 +230,7 @@ def ambient_distance(section: harness.Section, settings: dict, first: int, axes:
 
 
 def sparsistency(section: harness.Section, settings: dict, first: int, axes: plt.Axes) -> None:
-    k = 3
+    k, misses, poor_searches = 3, 0, 0
     rows = []
     for d, shade in zip(settings["sparse_features"], SHADES[::2], strict=False):
         shares = []
@@ -233,7 +241,12 @@ def sparsistency(section: harness.Section, settings: dict, first: int, axes: plt
                 X = rng.standard_normal((2 * n, d))
                 X[n:, :k] = correlated(n, k, 0.8, rng)
                 fit = SPARDA(k, effort="fast", certify=False, random_state=draw, n_jobs=1)
-                hits += bool(fit.fit(X, np.repeat([0, 1], n)).support_[:k].all())
+                right = bool(fit.fit(X, np.repeat([0, 1], n)).support_[:k].all())
+                hits += right
+                if not right:
+                    # A miss is the search's only if the right features would have a larger divergence.
+                    misses += 1
+                    poor_searches += optimum(X[:, :k], draw) > fit.divergences_[0] * (1 + 1e-6)
             shares.append(hits / settings["sparse_draws"])
         rows.append([d, *[f"{share:.2f}" for share in shares]])
         axes.plot(settings["sparse_rows"], shares, "o-", ms=4, color=shade, label=f"d = {d}")
@@ -243,7 +256,13 @@ def sparsistency(section: harness.Section, settings: dict, first: int, axes: plt
         "those:"
     )
     section.table(["features", *[f"n = {n}" for n in settings["sparse_rows"]]], rows)
+    section.say(
+        f"In {poor_searches} of the {misses} misses the right features have a larger divergence than those "
+        "found, so that the search missed the optimum; in the others the optimum itself is elsewhere: two of "
+        "the three features and a noise feature reach 0.31 in the populations, the right three 0.38."
+    )
     axes.set(xscale="log", xlabel="rows a group", ylim=(-0.03, 1.03), title="4. Exactly the right features")
+    label_rows(axes, settings["sparse_rows"][::2])
     axes.legend(fontsize=8, frameon=False)
 
 

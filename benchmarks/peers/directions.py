@@ -119,6 +119,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "problem",
         "turns",
         "our fit: value",
+        "ours, fast: share",
         *[f"POT, {count}: share of ours" for count in projections],
     ]
     section.table([*header, f"time of POT, {projections[-1]} / ours"], lines)

@@ -77,7 +77,10 @@ def cells_table(section: harness.Section, shape: tuple[int, int], seed: int) -> 
                 return adata
 
             ranked, seconds = timed(rank)
-            top = ranked.uns["rank_genes_groups"]["names"]["b"][:N_CHANGED].astype(int)
+            names = ranked.uns["rank_genes_groups"]["names"]
+            # Of two groups logreg reports one, whose scores are those of the second group.
+            group = "b" if "b" in names.dtype.names else names.dtype.names[0]
+            top = names[group][:N_CHANGED].astype(int)
             rows.append(
                 [
                     f"scanpy, {method}",
