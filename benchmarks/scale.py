@@ -310,11 +310,11 @@ def subsample_table(folder: Path, n_rows: int, effort: str) -> None:
 
 
 def show(name: str, found: dict[str, Any]) -> None:
-    print(
-        f"  {name:<16} {found['seconds']:8.1f} s (processor {found['busy']:.1f} s)   "
-        f"peak {found['memory'] / 1e9:.2f} GB   divergence {found['divergence']:.6f}   {found['n_iter']} evaluations",
-        flush=True,
+    took = (
+        f"{found['seconds']:8.1f} s (processor {found['busy']:.1f} s)   peak {found['memory'] / 1e9:.2f} GB"
     )
+    reached = f"divergence {found['divergence']:.6f} in {found['n_iter']} evaluations"
+    print(f"  {name:<16} {took}   {reached}", flush=True)
 
 
 TABLES = ("rows", "columns", "constants", "passes", "fits", "subsample")
