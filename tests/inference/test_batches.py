@@ -37,14 +37,12 @@ def same(one, other) -> bool:
 # Other back-ends.
 
 
-def test_threads_and_processes_give_the_same(uninterrupted):
+def test_threads_give_the_same(uninterrupted):
     assert same(permutation_test(*table(), n_jobs=2, **OPTIONS), uninterrupted)
-    with joblib.parallel_config(backend="loky", n_jobs=2):
-        assert same(permutation_test(*table(), **OPTIONS), uninterrupted)
 
 
-def test_a_backend_that_returns_everything_at_once(uninterrupted):
-    # As Ray's: a pool of processes without results on the way.
+def test_processes_that_return_everything_at_once_give_the_same(uninterrupted):
+    # As Ray's: a pool without results on the way.
     with joblib.parallel_config(backend="multiprocessing", n_jobs=2):
         assert not joblib.parallel.get_active_backend()[0].supports_return_generator
         assert same(permutation_test(*table(), **OPTIONS), uninterrupted)

@@ -39,6 +39,8 @@ _CONTENDER = 0.01
 # Numbers that ascent and climb of the bundle may touch; beyond, the divergence is smooth for all that a
 # quasi-Newton method can see, since the kinks between plans shrink with the rows.
 _SMOOTH = 50_000_000
+# Relative gain of a step below which single precision has nothing more to say.
+_SINGLE_PRECISION = 1e-7
 
 
 def first_sample(samples: Samples, subsample: int | str | None) -> int | None:
@@ -161,7 +163,8 @@ def solve_growing(
             found = _ascend(samples, labels, divergence, finds, search.level, cost, _ON_ALL_ROWS, n_jobs)
             finds, n_iter = _contenders(found)[:2], n_iter + int(found.n_iter.sum())
         finds = finds[:2].astype(np.float64)
-        if samples.n_rows * np.count_nonzero(finds[0]) <= _SMOOTH:
+        # Deflated rows need all features, so that they cannot be cut down to a support.
+        if samples.basis is not None or samples.n_rows * np.count_nonzero(finds[0]) <= _SMOOTH:
             direction, spent = settle(
                 samples, labels, divergence, finds, cost, search.effort, Tolerance(max_iter, tol, 10)
             )
@@ -204,33 +207,50 @@ def _settle_smooth(
     max_iter: int,
     tol: float,
 ) -> tuple[NDArray[np.float64], int]:
-    """Quasi-Newton ascent in double precision on the support of a direction, the best point seen kept."""
+    """Quasi-Newton ascent on the support of a direction: most of the way in single, the end in double."""
     used = np.flatnonzero(start)
-    if len(used) == len(start) or samples.basis is not None:
-        used, exact = np.arange(len(start)), samples.astype(np.float64)
-    else:
-        exact = samples.restrict(used).astype(np.float64)
+    own = samples if len(used) == len(start) else samples.restrict(used)
     signs = np.sign(start[used])
-    best: dict[str, Any] = {"objective": -np.inf, "direction": start[used], "n_iter": 0, "scale": 1.0}
+    found, n_coarse = _quasi_newton(
+        own, labels, divergence, start[used], signs, penalty, max_iter, _SINGLE_PRECISION
+    )
+    # Relative gains are squares of what a direction still moves: far below the tolerance of values.
+    exact = own.astype(np.float64)
+    found, n_fine = _quasi_newton(exact, labels, divergence, found, signs, penalty, max_iter, 1e-4 * tol)
+    direction = np.zeros_like(start)
+    direction[used] = found
+    return oriented(direction), n_coarse + n_fine
+
+
+def _quasi_newton(
+    samples: Samples,
+    labels: Labels,
+    divergence: Divergence,
+    start: NDArray[np.float64],
+    signs: NDArray[np.float64],
+    penalty: float,
+    max_iter: int,
+    gain: float,
+) -> tuple[NDArray[np.float64], int]:
+    """The best direction that L-BFGS sees, and evaluations; penalised weights keep their signs."""
+    best: dict[str, Any] = {"objective": -np.inf, "direction": start, "n_iter": 0, "scale": 1.0}
 
     def descend(point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         direction = normalised(point[None])[0]
-        value, gradient = evaluate(exact, labels, divergence, direction)
+        value, gradient = evaluate(samples, labels, divergence, direction)
         l1 = np.abs(direction).sum()
-        objective, gradient = value - penalty * l1**2, gradient - 2.0 * penalty * l1 * signs
+        objective = value - penalty * l1**2
+        slope = gradient.astype(np.float64) - 2.0 * penalty * l1 * signs
         if best["n_iter"] == 0:
             best["scale"] = 1.0 / max(abs(objective), np.finfo(float).tiny)
         best["n_iter"] += 1
         if objective > best["objective"]:
             best["objective"], best["direction"] = objective, direction
-        tangent = (gradient - (gradient @ direction) * direction) / np.linalg.norm(point)
+        tangent = (slope - (slope @ direction) * direction) / np.linalg.norm(point)
         return -objective * best["scale"], -tangent * best["scale"]
 
-    # Under a penalty weights keep their signs: beyond zero the penalty has a kink.
+    # Beyond zero the penalty has a kink.
     bounds = [(0.0, None) if sign > 0 else (None, 0.0) for sign in signs] if penalty else None
-    # Relative gains are squares of what a direction still moves: far below the tolerance of values.
-    limits = {"maxfun": max_iter, "maxiter": max_iter, "ftol": 1e-4 * tol, "gtol": 1e-9, "maxcor": 20}
-    minimize(descend, start[used], jac=True, method="L-BFGS-B", bounds=bounds, options=limits)
-    direction = np.zeros_like(start)
-    direction[used] = best["direction"]
-    return oriented(direction), best["n_iter"]
+    limits = {"maxfun": max_iter, "maxiter": max_iter, "ftol": gain, "gtol": 1e-9, "maxcor": 20}
+    minimize(descend, start, jac=True, method="L-BFGS-B", bounds=bounds, options=limits)
+    return best["direction"], best["n_iter"]

@@ -19,6 +19,8 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from princdiff.rows.chunks import RowChunks
+
 _SHOWN = 5
 
 BIG_NUMBERS = "whole numbers beyond 2**53 were rounded to floating point."
@@ -134,6 +136,11 @@ def decoded(vector: NDArray) -> NDArray:
 
 def take_object(source: Any, label: str) -> Table:
     """An object in memory as a table."""
+    if isinstance(source, RowChunks) or type(source).__module__.split(".")[0] == "dask":
+        raise TypeError(
+            f"{label} is out of core, and tables are compared in memory: give a sample of the rows, or use "
+            "PDA, SPARDA and permutation_test, which stream them"
+        )
     if isinstance(source, pd.Series) or _is_polars(source, "Series"):
         _refuse_vector(label, "to_frame()")
     if isinstance(source, pd.DataFrame):
