@@ -18,6 +18,8 @@ from princdiff.sparsity import Sparsity, oriented
 
 # Plans that a climb holds at a time, roughly: what one of its iterations costs.
 _PLANS_HELD = 30
+# What a plan costs beyond its products, in features: matching rows and adding up their slopes.
+_MATCHING = 20
 # A climb cut shorter than this moves too little to be worth its time.
 _SHORTEST_CLIMB = 10
 # A stronger penalty leaves one feature as well, and might not fit single precision.
@@ -152,7 +154,7 @@ def settle(
     )
     found = ascend(exact, labels.repeat(len(finds)), divergence, sparsity, finds, tolerance)
     objective, directions, n_iter = found.objective, found.directions, int(found.n_iter.sum())
-    affordable = effort.climb_elements // (samples.n_rows * finds.shape[1] * _PLANS_HELD)
+    affordable = effort.climb_elements // (samples.n_rows * (finds.shape[1] + _MATCHING) * _PLANS_HELD)
     max_iter = min(tolerance.max_iter, effort.climb_iter, affordable)
     if isinstance(divergence, PlannedDivergence) and max_iter >= _SHORTEST_CLIMB:
         operator = exact.for_labels(labels)
