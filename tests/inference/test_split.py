@@ -217,3 +217,27 @@ def test_tiny_groups():
     X, y = two_groups(15, (3, 30))
     with pytest.raises(ValueError, match="a group of 3 rows is too small"):
         split_test(X, y)
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_quantiles_of_many_rows_give_the_pvalue_of_the_distance(n_groups, monkeypatch):
+    rng = np.random.default_rng(8)
+    codes = rng.permutation(np.arange(900) % n_groups).astype(np.uint8)
+    for shift in (0.0, 0.12):
+        values = rng.normal(size=900) + shift * codes
+        exact, statistic = univariate_test(values, codes, n_groups, 499, np.random.default_rng(0))
+        monkeypatch.setattr("princdiff.inference.split._MANY_ROWS", 100)
+        quick, same = univariate_test(values, codes, n_groups, 499, np.random.default_rng(0))
+        monkeypatch.undo()
+        assert same == statistic
+        assert abs(quick - exact) < 0.08
+
+
+def test_quantiles_of_many_rows_hold_the_level(monkeypatch):
+    monkeypatch.setattr("princdiff.inference.split._MANY_ROWS", 10)
+    pvalues = []
+    for seed in range(200):
+        rng = np.random.default_rng([9, seed])
+        codes = np.repeat([0, 1], [25, 40]).astype(np.uint8)
+        pvalues.append(univariate_test(rng.normal(size=65), codes, 2, 19, rng)[0])
+    assert binom.ppf(0.001, 200, 0.05) <= np.sum(np.array(pvalues) <= 0.05) <= binom.ppf(0.999, 200, 0.05)
