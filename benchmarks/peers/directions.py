@@ -20,25 +20,26 @@ from princdiff import PDA
 from princdiff.datasets import make_block_gaussians, make_gaussian_pair
 
 SETTINGS = {
-    "full": {"projections": (100, 1000, 10_000), "large": True},
-    "quick": {"projections": (50, 500), "large": False},
+    "full": {"projections": (100, 1000, 10_000), "problems": None},
+    "quick": {
+        "projections": (50, 500),
+        "problems": ["Fig. 1a, 1000 + 1000, d = 3", "blocks, 100 + 100, d = 15", "blocks, 100 + 100, d = 60"],
+    },
 }
 
 
-def problems(seed: int, large: bool, data: str | None) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    found = {
-        "Fig. 1a, 1000 + 1000, d = 3": make_gaussian_pair(1000, random_state=seed),
-        "blocks, 100 + 100, d = 15": make_block_gaussians(15, 100, random_state=seed),
-        "blocks, 100 + 100, d = 60": make_block_gaussians(60, 100, random_state=seed),
-        "blocks, 500 + 500, d = 60": make_block_gaussians(60, 500, random_state=seed),
-    }
-    if large:
-        found["d = 10, 2000 + 2000"] = ten_columns(seed)
+def problems(seed: int, only: Sequence[str] | None, data: str | None) -> dict[str, tuple]:
+    makers: dict[str, Callable] = {
+        "Fig. 1a, 1000 + 1000, d = 3": lambda: make_gaussian_pair(1000, random_state=seed),
+        "blocks, 100 + 100, d = 15": lambda: make_block_gaussians(15, 100, random_state=seed),
+        "blocks, 100 + 100, d = 60": lambda: make_block_gaussians(60, 100, random_state=seed),
+        "blocks, 500 + 500, d = 60": lambda: make_block_gaussians(60, 500, random_state=seed),
+        "d = 10, 2000 + 2000": lambda: ten_columns(seed),
         # Only our search and POT's directions are random there: one data set, one turn.
-        rows = madelon(data) if seed == 0 else None
-        if rows is not None:
-            found["MADELON scaled, 1000 + 1000, d = 500"] = rows
-    return found
+        "MADELON scaled, 1000 + 1000, d = 500": lambda: madelon(data) if seed == 0 else None,
+    }
+    found = {name: make() for name, make in makers.items() if only is None or name in only}
+    return {name: rows for name, rows in found.items() if rows is not None}
 
 
 def timed(function: Callable[[], float]) -> tuple[float, float]:
@@ -91,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     rows: dict = {}
     with threadpool_limits(1):
         for seed in options.seeds:
-            for name, (X, y) in problems(seed, settings["large"], options.data).items():
+            for name, (X, y) in problems(seed, settings["problems"], options.data).items():
                 rows.setdefault(name, []).append(contest(X, y, seed, projections))
     most = f"POT, {projections[-1]}"
     section.figure(draw(rows, projections), "Value and time of POT's random directions, in units of our fit.")
