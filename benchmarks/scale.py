@@ -44,22 +44,23 @@ def current_memory() -> int:
     raise OSError("this system does not tell a process its memory in /proc/self/status")
 
 
-# Data: sparse "cells", two groups; a dozen genes are seen more often in the second one.
+# Data: sparse "cells" of two types, of which a dozen genes tell; groups are a noisy reading of many genes, so
+# that the best direction has weights on hundreds of them.
 
 
 def make_cells(n_rows: int, n_features: int, seed: int = 0) -> tuple[sp.csr_matrix, np.ndarray]:
     rng = np.random.default_rng(seed)
     chance = rng.beta(0.6, 0.6 * (1 / DENSITY - 1), n_features).clip(0.002, 0.6)
     size = rng.uniform(0.5, 2.0, n_features)
-    y = (np.arange(n_rows) % 5 < 2).astype(np.uint8)
+    kind = np.arange(n_rows) % 5 < 2
     marked = rng.choice(n_features, SIGNAL, replace=False)
     blocks = []
     step = max(1, 40_000_000 // n_features)
     for start in range(0, n_rows, step):
-        own = y[start : start + step]
+        own = kind[start : start + step]
         raised = np.ones(n_features)
         raised[marked] = np.linspace(1.2, 2.0, SIGNAL)
-        odds = np.where(own[:, None] == 1, (chance * raised).clip(max=0.8), chance).astype(np.float32)
+        odds = np.where(own[:, None], (chance * raised).clip(max=0.8), chance).astype(np.float32)
         # Some cells express much of everything: the features are not independent.
         odds *= np.exp(0.3 * rng.standard_normal(len(own), dtype=np.float32))[:, None]
         rows, columns = np.nonzero(rng.random(odds.shape, dtype=np.float32) < odds)
@@ -67,7 +68,16 @@ def make_cells(n_rows: int, n_features: int, seed: int = 0) -> tuple[sp.csr_matr
         values = np.log1p(counts).astype(np.float32)
         ends = np.searchsorted(rows, np.arange(len(own) + 1))
         blocks.append(sp.csr_matrix((values, columns.astype(np.int32), ends), shape=odds.shape))
-    return sp.csr_matrix(sp.vstack(blocks, format="csr")), y
+    rows = sp.csr_matrix(sp.vstack(blocks, format="csr"))
+    return rows, noisy_reading(rows)
+
+
+def noisy_reading(rows: sp.csr_matrix) -> np.ndarray:
+    rng = np.random.default_rng(1)
+    weights = rng.uniform(0.5, 1.5, rows.shape[1]) * (rng.random(rows.shape[1]) < 0.15)
+    reading = rows @ weights
+    reading = (reading - reading.mean()) / reading.std()
+    return (reading + rng.standard_normal(len(reading)) > 0.25).astype(np.uint8)
 
 
 def cells_file(folder: Path, n_rows: int, n_features: int) -> Path:
