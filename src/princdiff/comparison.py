@@ -32,10 +32,12 @@ from princdiff.tables import Prepared, prepare
 # Numbers (rows x features x labellings) up to which every relabelling is fitted.
 AFFORDABLE_PERMUTATIONS = 3 * 10**9
 # Numbers (rows x features) up to which all features that take part are looked for on all rows.
-AFFORDABLE_SELECTION = 2 * 10**6
+AFFORDABLE_SELECTION = 12 * 10**5
 # Numbers and rows of the sample on which they are looked for beyond that.
-_SELECTION_SAMPLE = 5 * 10**5
+_SELECTION_SAMPLE = 25 * 10**4
 _FEWEST_SELECTION_ROWS = 1000
+# Of the test of the features not selected, which is descriptive.
+_COMPLEMENT_PERMUTATIONS = 39
 _REFERENCE_LEVELS = (np.arange(500) + 0.5) / 500
 _MOST_DISTRIBUTIONS = 300
 _BINS = 24
@@ -486,7 +488,7 @@ class Comparison:
                 random_state=self.seed,
                 n_jobs=self.n_jobs,
                 progress=self.options.progress,
-                n_permutations=99,
+                n_permutations=_COMPLEMENT_PERMUTATIONS,
             )
             self.clock.done("selecting")
             selection = {
