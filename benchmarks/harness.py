@@ -13,7 +13,7 @@ import datetime
 import os
 import platform
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +46,20 @@ COLOURS = {
 
 
 def parse(
-    doc: str | None, argv: Sequence[str] | None, *, seeds: int, quick_seeds: int, redraw: bool = False
+    doc: str | None,
+    argv: Sequence[str] | None,
+    *,
+    seeds: int,
+    quick_seeds: int,
+    redraw: bool = False,
+    add: Callable[[argparse.ArgumentParser], None] | None = None,
 ) -> argparse.Namespace:
-    """The options every script has; ``seeds`` becomes the list of seeds to use."""
+    """The options every script has, and its own; ``seeds`` becomes the list of seeds to use."""
     parser = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )  # fmt: skip
+    if add is not None:
+        add(parser)
     if redraw:
         parser.add_argument("--redraw", action="store_true", help="tables and pictures from stored numbers")
         parser.add_argument("--resume", action="store_true", help="keep stored numbers, find missing ones")
