@@ -25,6 +25,7 @@ from scipy.stats import binom
 from benchmarks import harness, two_sample
 from princdiff import permutation_test
 from princdiff.datasets import make_block_gaussians
+from princdiff.divergences import Wasserstein2
 from princdiff.inference.permutation import Problem
 
 SETTINGS = {
@@ -47,7 +48,7 @@ FIRST_SEED = {"difference": 7000, "null": 100_000}
 def labellings(X: np.ndarray, y: np.ndarray, n_permutations: int, seed: int) -> np.ndarray:
     """The relabellings that `permutation_test` makes from this seed, the observed one first."""
     problem = Problem.prepare(
-        X, y, n_permutations, "euclidean", None, None, "within", None, None, random_state=seed
+        X, y, n_permutations, Wasserstein2(), "euclidean", None, None, "within", None, None, random_state=seed
     )
     return problem.scheme.codes(np.arange(problem.scheme.n_labellings)).astype(np.int64)
 

@@ -150,8 +150,8 @@ def feature_table(
     Examples
     --------
     >>> table = feature_table(np.array([[0.0, 2.0, 5.0, 7.0]]), ["height"], [0, 0, 1, 1], ["a", "b"])
-    >>> table.loc[0, ["divergence", "mean a", "sd b"]].tolist()
-    [25.0, 1.0, 1.0]
+    >>> table[["divergence", "mean a", "sd b"]].to_numpy().tolist()
+    [[25.0, 1.0, 1.0]]
     """
     codes = np.asarray(codes)
     step = max(1, _BLOCK_ELEMENTS // max(1, len(codes)))

@@ -271,5 +271,5 @@ def test_whitened_refuses_what_it_cannot_do():
     with pytest.raises(ValueError, match="metric must be one of"):
         PDA(metric="mixed").fit(X, y)
     wide = np.random.default_rng(0).normal(size=(8, LARGEST_WHITENED + 1))
-    with pytest.raises(ValueError, match="use SPARDA with fewer features"):
+    with pytest.raises(ValueError, match="ask for fewer features"):
         PDA(metric="whitened").fit(wide, np.arange(8) % 2)

@@ -290,7 +290,7 @@ def test_directions_over_all_features():
     X, y = two_groups(11, (14, 16), 6, shift=1.0)
     found = permutation_test(X, y, n_permutations=29, random_state=0, keep_directions="dense")
     level = found.levels.index(("euclidean", 6))
-    problem = Problem.prepare(X, y, 29, "mixed", "pooled", None, "within", None, None, 0)
+    problem = Problem.prepare(X, y, 29, Wasserstein2(), "mixed", "pooled", None, "within", None, None, 0)
     rows = scaled_rows(X, y, "pooled")
     for index, labels in enumerate(problem.scheme.codes(np.arange(30))):
         value = between_groups(rows @ found.directions[index].astype(np.float64), labels)

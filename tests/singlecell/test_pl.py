@@ -34,7 +34,7 @@ def cells() -> anndata.AnnData:
     data = anndata.AnnData(values, obs=obs, var=pd.DataFrame(index=[f"g{j}" for j in range(8)]))
     princdiff.tl.pda(data, "kind", n_features=2, n_permutations=19, blocks="donor", permute="within")
     princdiff.tl.pda_gene_sets(
-        data, {"one": ["g1", "g2"], "two": ["g4", "g5"]}, group="b", n_top=2, min_size=1
+        data, {"one": ["g1", "g4"], "two": ["g5", "g6"]}, group="b", n_top=2, min_size=1
     )
     return data
 

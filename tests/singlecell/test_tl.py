@@ -395,3 +395,17 @@ def test_what_cannot_be_read_yet():
         princdiff.get.pda_df(cells, component=2)
     with pytest.raises(ValueError, match=r"has no gene sets; call"):
         princdiff.get.pda_gene_sets_df(cells)
+
+
+@pytest.mark.parametrize("n_features", [3, None])
+def test_several_directions(n_features):
+    cells = make_cells(groups=3)
+    princdiff.tl.pda(cells, "kind", reference=None, n_features=n_features, n_components=2, **QUIET)
+    directions = cells.varm["pda"]
+    assert directions.shape == (cells.n_vars, 2) and cells.obsm["X_pda"].shape == (cells.n_obs, 2)
+    np.testing.assert_allclose(directions.T @ directions, np.eye(2), atol=1e-6)
+    statistics = princdiff.get.pda_statistics(cells)
+    assert statistics["component"].tolist() == [1, 2]
+    assert statistics["divergence"].is_monotonic_decreasing
+    ax = princdiff.pl.pda_scatter(cells, "kind")
+    assert ax.get_xlabel() and ax.get_ylabel()
