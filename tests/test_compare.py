@@ -191,8 +191,8 @@ def test_pictures_draw_what_they_say(result):
 
 
 def test_large_tables_take_the_split_test(table, monkeypatch):
-    monkeypatch.setattr("princdiff.comparison.AFFORDABLE_PERMUTATIONS", 1)
-    monkeypatch.setattr("princdiff.comparison.AFFORDABLE_SELECTION", 1)
+    monkeypatch.setattr("princdiff.steps.AFFORDABLE_PERMUTATIONS", 1)
+    monkeypatch.setattr("princdiff.steps.AFFORDABLE_SELECTION", 1)
     found = compare(table, groups="group", n_permutations=99, n_features=2)
     assert found.test["name"] == "split"
     assert "split" in found.summary()
@@ -263,13 +263,13 @@ def test_features_of_large_tables_are_selected_on_a_sample(monkeypatch):
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(2000, 4)), np.repeat(["a", "b"], [1800, 200])
     X[y == "b", 2] += 1.5
-    monkeypatch.setattr("princdiff.comparison.AFFORDABLE_SELECTION", 4000)
-    monkeypatch.setattr("princdiff.comparison._SELECTION_SAMPLE", 1600)
-    monkeypatch.setattr("princdiff.comparison._FEWEST_SELECTION_ROWS", 100)
+    monkeypatch.setattr("princdiff.steps.AFFORDABLE_SELECTION", 4000)
+    monkeypatch.setattr("princdiff.steps._SELECTION_SAMPLE", 1600)
+    monkeypatch.setattr("princdiff.steps._FEWEST_SELECTION_ROWS", 100)
     found = compare(X, groups=y, n_permutations=0, n_features=1)
     assert len(found.selected) == 1 and found.selected == [found.table["feature"].iloc[0]]
     assert found.table["pvalue"].min() <= 0.05
     assert any("random sample of about 400 of 2000 rows" in note for note in found.notes)
-    monkeypatch.setattr("princdiff.comparison._FEWEST_SELECTION_ROWS", 500)
+    monkeypatch.setattr("princdiff.steps._FEWEST_SELECTION_ROWS", 500)
     without = compare(X, groups=y, n_permutations=0, n_features=1)
     assert without.table["pvalue"].isna().all()

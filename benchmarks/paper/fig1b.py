@@ -107,7 +107,8 @@ def draw(found: dict, marks: dict, most: int) -> plt.Figure:
         axes.set_xticks(range(0, most + 1, 10))
         axes.spines[["top", "right"]].set_visible(False)
     panels[0].set(ylabel="relevant features found (of 20)", ylim=(0, 21), yticks=range(0, 21, 5))
-    panels[1].legend(fontsize=8, loc="center right", bbox_to_anchor=(1.0, 0.32), frameon=False)
+    handles, names = panels[1].get_legend_handles_labels()
+    figure.legend(handles, names, fontsize=8, loc="outside lower center", ncol=5, frameon=False)
     return figure
 
 

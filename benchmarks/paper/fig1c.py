@@ -26,7 +26,7 @@ from benchmarks import harness, two_sample
 from princdiff import permutation_test
 from princdiff.datasets import make_block_gaussians
 from princdiff.divergences import Wasserstein2
-from princdiff.inference.permutation import Problem
+from princdiff.inference.problem import Problem
 
 SETTINGS = {
     "full": {

@@ -13,8 +13,9 @@ from scipy.stats import false_discovery_control
 from tqdm import tqdm
 
 from princdiff import checks
-from princdiff.comparison import Clock, Options, compare_prepared
+from princdiff.comparison import compare_prepared
 from princdiff.result import DifferenceResult
+from princdiff.steps import Clock, Options
 from princdiff.tables import Prepared, prepare
 
 REST = "rest"

@@ -15,7 +15,8 @@ from princdiff.datasets import make_block_gaussians
 from princdiff.divergences import Wasserstein2
 from princdiff.inference import permutation
 from princdiff.inference.grid import single_cell_grid
-from princdiff.inference.permutation import Problem, standardised
+from princdiff.inference.permutation import standardised
+from princdiff.inference.problem import Problem
 
 
 def two_groups(seed=0, sizes=(30, 30), n_features=5, shift=0.0, shifted=0):
