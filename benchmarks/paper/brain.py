@@ -251,10 +251,13 @@ def scanpy_orders(cells: anndata.AnnData, quick: bool) -> tuple[dict[str, list[s
         copy.uns["log1p"] = {"base": 2}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            scanpy.tl.rank_genes_groups(copy, "tissue", groups=[CORTEX], reference="rest", method=method)
+            # Logistic regression wants all groups at once; of two it has one column of weights.
+            groups = "all" if method == "logreg" else [CORTEX]
+            scanpy.tl.rank_genes_groups(copy, "tissue", groups=groups, reference="rest", method=method)
         times.append((f"scanpy.tl.rank_genes_groups, {method}", *clock.told()))
         result = copy.uns["rank_genes_groups"]
-        scores = pd.Series(result["scores"][CORTEX], index=result["names"][CORTEX])
+        column = result["names"].dtype.names[0]
+        scores = pd.Series(result["scores"][column], index=result["names"][column])
         order = scores.abs().sort_values(ascending=False, kind="stable").index.tolist()
         orders[f"scanpy, {method}"] = order
     return orders, times
