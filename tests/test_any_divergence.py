@@ -160,3 +160,17 @@ def test_a_group_with_one_row():
             assert "row" in str(error)
         else:
             assert np.isfinite(value)
+
+
+def test_groups_that_overlap_have_no_carriers():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 3)), np.repeat(["u", "v", "w"], 30)
+    X[60:, 1] += 1
+    text = compare(X, groups=y, divergence="margin", n_permutations=19, select=False).summary()
+    assert "u and u" not in text and "carry" not in text
+
+
+def test_a_group_of_one_row_is_named():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.raises(ValueError, match="group 'z' has one row only"):
+        compare(X, groups=["z"] + ["a"] * 19)

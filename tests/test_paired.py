@@ -82,7 +82,7 @@ def test_columns_are_matched_by_name():
         (lambda x, y: (x, y[:-1]), "same shape"),
         (lambda x, y: (x[:1], y[:1]), "minimum of 2"),
         (lambda x, y: (x, np.where(y > 1, np.nan, y)), "NaN"),
-        (lambda x, y: (x[:, 0], y[:, 0]), "2D"),
+        (lambda x, y: (x[:, 0], y[:, 0]), "2D|two-dimensional|reshape"),
     ],
 )
 def test_bad_input(change, words):
@@ -98,3 +98,18 @@ def test_bad_parameters():
         PairedPDA(0).fit(before, after)
     with pytest.raises(ValueError, match="sets blocks itself"):
         paired_test(before, after, blocks=np.arange(80))
+
+
+def test_rows_in_another_order_are_refused():
+    before, after = twice()
+    first = pd.DataFrame(before, index=[f"unit {i}" for i in range(40)], columns=list("abcd"))
+    second = pd.DataFrame(after, index=first.index, columns=list("abcd"))
+    PairedPDA().fit(first, second)
+    with pytest.raises(ValueError, match="same row labels in another order"):
+        PairedPDA().fit(first, second.iloc[::-1])
+
+
+def test_units_that_did_not_move_name_no_feature():
+    before, _ = twice()
+    fit = PairedPDA().fit(before, before)
+    assert not fit.components_.any() and fit.divergences_[0] == 0

@@ -9,6 +9,8 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
+
 from princdiff import checks
 from princdiff.divergences import Divergence
 from princdiff.result import DifferenceResult
@@ -156,6 +158,9 @@ def compare_prepared(
     -------
     DifferenceResult
     """
+    for name, size in zip(prepared.groups, np.bincount(prepared.codes), strict=True):
+        if size < 2:
+            raise ValueError(f"group {name!r} has one row only: no distribution can be told from it")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         seed = int(checks.generator(options.random_state).integers(2**31))

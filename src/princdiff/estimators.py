@@ -21,7 +21,7 @@ from princdiff.rows.chunks import times
 from princdiff.samples import Samples, Scale
 from princdiff.solvers.certificate import Certificate
 from princdiff.solvers.certify import certify
-from princdiff.solvers.components import next_direction, remainder
+from princdiff.solvers.components import constraints, is_spread, next_direction, remainder
 from princdiff.solvers.growing import first_sample, one_sample, solve_growing
 from princdiff.solvers.recipe import relax_and_tighten, relaxed_starts
 from princdiff.solvers.search import EFFORTS
@@ -115,7 +115,7 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         seed = int(checks.generator(self.random_state).integers(2**31))
         pvalues = []
         for number, direction in enumerate(self.components_):
-            rest = remainder(samples, self.components_[:number], self._disjoint) if number else samples
+            rest = self._rest(samples, labels, self.components_[:number]) if number else samples
             level = np.count_nonzero(direction) if self.support_.sum() < len(direction) else len(direction)
             pvalues.append(
                 remainder_pvalue(
@@ -150,7 +150,7 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             pvalues.append(self._remainder_pvalue(samples, labels, level, seed))
         while len(solutions) < wanted and not (automatic and pvalues[-1] > _LEVEL):
             earlier = np.array([solution.direction for solution in solutions])
-            rest = remainder(samples, earlier, self._disjoint)
+            rest = self._rest(samples, labels, earlier)
             level = self._next_level(rest, labels, rng)
             if automatic:
                 pvalue = self._remainder_pvalue(rest, labels, level, seed)
@@ -165,11 +165,13 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
                 level,
                 lambda few, size: self._search(few, labels, rng, level=size, penalty=self._penalty),
                 disjoint=self._disjoint,
+                uncorrelated=self._uncorrelated,
             )
             # Rounding leaves a difference where there is none.
-            if found.value <= 1e-12 * solutions[0].value:
+            differs = found.value > 1e-12 * solutions[0].value
+            if not (differs and is_spread(samples, labels, found.direction)):
                 warnings.warn(
-                    f"only {len(solutions)} of {wanted} directions exist: nothing is left to differ",
+                    f"only {len(solutions)} of {wanted} directions were found: nothing is left to differ",
                     UserWarning,
                     stacklevel=3,
                 )
@@ -180,6 +182,15 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         if automatic:
             self.component_pvalues_ = np.array(pvalues)
         return solutions, certificates
+
+    def _rest(self, samples: Samples, labels: Labels, earlier: NDArray[np.float64]) -> Samples:
+        taken_out = constraints(samples, labels, earlier, self._uncorrelated)
+        return remainder(samples, earlier, self._disjoint, taken_out)
+
+    @property
+    def _uncorrelated(self) -> bool:
+        """Whether further directions are told apart by their projections, for want of a length."""
+        return self.metric == "whitened" or self._compared.degree == 0
 
     @property
     def _compared(self) -> Divergence:
@@ -333,6 +344,8 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Divergence of other rows along the first direction (held-out divergence).
 
+        Also with ``metric="whitened"`` this is the plain divergence, not relative to the variance.
+
         Parameters
         ----------
         X : array, DataFrame or scipy.sparse matrix of shape (n_rows, n_features)
@@ -386,8 +399,9 @@ class PDA(_PrincipalDifferences):
     Parameters
     ----------
     n_components : int or "auto", default=1
-        Directions in succession, each orthogonal to those before it. "auto": until what is left does not
-        differ significantly (99 relabellings, 5 %).
+        Directions in succession, each orthogonal to those before it; with ``metric="whitened"`` or a
+        divergence that does not depend on scale, each with projections uncorrelated to theirs. "auto":
+        until what is left does not differ significantly (99 relabellings, 5 %).
     divergence : str, Divergence or callable, default="wasserstein2"
         What "different" means for two columns of numbers: a name from
         `princdiff.divergences.available`, an object, or a function of two arrays.

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -76,8 +77,10 @@ class PairedPDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"{before.shape[0]} units with {before.shape[1]} features can have"
             )
         _, sizes, rows = np.linalg.svd(after - before, full_matrices=False)
-        self.components_ = np.array([oriented(row) for row in rows[: self.n_components]])
         self.divergences_ = sizes[: self.n_components] ** 2 / len(before)
+        # Along a direction in which no unit moved there is nothing to name.
+        moved = self.divergences_ > 0
+        self.components_ = np.array([oriented(row) for row in rows[: self.n_components]]) * moved[:, None]
         self.shares_ = self.components_**2
         return self
 
@@ -142,11 +145,26 @@ def _checked_pair(estimator: BaseEstimator, X: Any, Y: Any) -> tuple[NDArray, ND
                 f"the two measurements have different columns; not in the second: {', '.join(lost) or 'none'}"
             )
         Y = Y[list(X.columns)]
-    before = validate_data(estimator, X, dtype=np.float64, ensure_min_samples=2)
-    after = np.asarray(checks.check_rows(BaseEstimator(), Y, reset=True), dtype=np.float64)
+        if (
+            len(X) == len(Y)
+            and not X.index.equals(Y.index)
+            and X.index.sort_values().equals(Y.index.sort_values())
+        ):
+            raise ValueError(
+                "the two measurements have the same row labels in another order, and pairs are matched by "
+                "place: give the second as Y.loc[X.index]"
+            )
+    before, after = (
+        np.asarray(_dense(checks.check_rows(owner, rows, reset=True)), dtype=np.float64)
+        for owner, rows in ((estimator, X), (BaseEstimator(), Y))
+    )
     if before.shape != after.shape:
         raise ValueError(
             f"pairs need two measurements of the same shape, got {before.shape} and {after.shape}: one row "
             "per unit in both, in the same order"
         )
     return before, after
+
+
+def _dense(rows: Any) -> Any:
+    return rows.toarray() if sp.issparse(rows) else rows

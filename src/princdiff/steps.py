@@ -175,7 +175,12 @@ class Comparison:
         kind = explain.split_difference(projections, self.data.codes, self.data.weights)
         total = np.where(kind.total > 0, kind.total, 1.0)
         pvalues = np.full(len(projections), np.nan)
-        if len(projections) > 1 and self.data.blocks is None and self.data.covariates is None:
+        if (
+            len(projections) > 1
+            and self.n_permutations
+            and self.data.blocks is None
+            and self.data.covariates is None
+        ):
             with self._stage("testing further directions"):
                 pvalues = fit.component_pvalues(self.data.rows, self.data.codes, self.data.weights)
             self.clock.done("components")

@@ -34,6 +34,8 @@ def format_pvalue(result: DifferenceResult) -> str:
 def carriers(result: DifferenceResult) -> str:
     """How many columns carry how much of the difference."""
     shares = result.by_column()
+    if result.divergences[0] < 0:
+        return f"The groups overlap along every direction ({_name(result)} {result.divergences[0]:.3g})."
     if shares.isna().all():
         return _weighted(result)
     total, count = 0.0, 0
@@ -85,7 +87,7 @@ def components_sentences(result: DifferenceResult) -> list[str]:
     if len(result.groups) > 2:
         for number in range(len(result.components)):
             frame = result.separation_frame(number)
-            values = np.triu(frame.to_numpy(), 1)
+            values = np.where(np.triu(np.ones(frame.shape), 1) > 0, frame.to_numpy(), -np.inf)
             g, h = np.unravel_index(values.argmax(), values.shape)
             names = _listed([str(frame.index[g]), str(frame.index[h])])
             lines.append(f"Component {number + 1} tells {names} apart most.")

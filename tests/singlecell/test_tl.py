@@ -409,3 +409,13 @@ def test_several_directions(n_features):
     assert statistics["divergence"].is_monotonic_decreasing
     ax = princdiff.pl.pda_scatter(cells, "kind")
     assert ax.get_xlabel() and ax.get_ylabel()
+
+
+def test_the_pvalue_is_that_of_the_first_direction():
+    cells = make_cells(n=np.repeat([0, 1], 45))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        princdiff.tl.pda(cells, "n", groups=1, n_features=2, n_components=2, n_permutations=19)
+    statistics = princdiff.get.pda_statistics(cells)
+    assert statistics["pvalue"].notna().tolist() == [True, False]
+    assert statistics["pvalue_adjusted"].notna().tolist() == [True, False]

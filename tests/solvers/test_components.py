@@ -53,7 +53,11 @@ def test_directions_are_orthogonal_units(metric, estimator):
     X, y = three_groups()
     options = {"n_features": 3} if estimator is SPARDA else {}
     fit = estimator(n_components=3, metric=metric, random_state=0, **options).fit(X, y)
-    np.testing.assert_allclose(fit.components_ @ fit.components_.T, np.eye(3), atol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(fit.components_, axis=1), 1.0)
+    if metric == "euclidean":
+        np.testing.assert_allclose(fit.components_ @ fit.components_.T, np.eye(3), atol=1e-9)
+    else:
+        np.testing.assert_allclose(np.corrcoef(fit.transform(X).T), np.eye(3), atol=1e-6)
     assert (np.diff(fit.divergences_) <= 1e-9).all()
     np.testing.assert_allclose(fit.shares_.sum(axis=1), 1.0)
     if estimator is SPARDA:
@@ -137,7 +141,7 @@ def test_more_directions_than_there_are():
     with pytest.raises(ValueError, match="cannot be orthogonal with 3 features"):
         PDA(4).fit(X, y)
     X[:, 2] = 1.0
-    with pytest.warns(UserWarning, match="only 2 of 3 directions"):
+    with pytest.warns(UserWarning, match="only 2 of 3 directions were found"):
         fit = PDA(3, random_state=0).fit(X, y)
     assert fit.components_.shape == (2, 3)
 
@@ -168,3 +172,40 @@ def test_two_groups_of_several_give_the_two_sample_value():
     assert PDA(divergence="wasserstein1", random_state=0).fit(X[two], y[two]).divergences_[0] >= (
         wasserstein_distance(a, b) * (1 - 1e-6)
     )
+
+
+@pytest.mark.parametrize("divergence", ["jensen_shannon", "kolmogorov_smirnov", "hellinger"])
+def test_without_a_scale_collinear_features_do_not_show_a_projection_twice(divergence):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 2)), np.repeat([0, 1], 40)
+    X[y == 1, 0] += 1.5
+    collinear = np.column_stack([X, 2 * X[:, 0] - X[:, 1]])
+    fit = PDA(2, divergence=divergence, random_state=0).fit(collinear, y)
+    assert abs(np.corrcoef(fit.transform(collinear).T)[0, 1]) < 1e-6
+    assert fit.divergences_[1] < 0.7 * fit.divergences_[0]
+    with pytest.warns(UserWarning, match="only 2 of 3 directions were found"):
+        PDA(3, divergence=divergence, random_state=0).fit(collinear, y)
+
+
+def test_whitened_directions_end_with_the_rank():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(80, 2)), np.repeat([0, 1], 40)
+    X[y == 1, 0] += 1.5
+    wide = X @ rng.normal(size=(2, 5))
+    with pytest.warns(UserWarning, match="only 2 of 4 directions were found"):
+        PDA(4, metric="whitened", random_state=0).fit(wide, y)
+
+
+def test_partners_on_the_same_features_are_found():
+    X = np.random.default_rng(1).normal(size=(80, 6))
+    X[40:] *= np.arange(1, 7) / 2
+    fit = SPARDA(2, n_components=6, random_state=0, effort="fast").fit(X, np.repeat([0, 1], 40))
+    assert len(fit.components_) == 6
+    np.testing.assert_allclose(fit.components_ @ fit.components_.T, np.eye(6), atol=1e-9)
+
+
+def test_means_differ_along_one_uncorrelated_direction_only():
+    X, y = three_groups(n=30, d=4)
+    two = y != "c"
+    with pytest.warns(UserWarning, match="only 1 of 2 directions were found"):
+        PDA(2, divergence="standardised_mean", random_state=0).fit(X[two], y[two])

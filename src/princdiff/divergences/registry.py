@@ -98,7 +98,7 @@ def _by_name(name: str) -> Divergence:
     if power:
         return WassersteinP(float(power[1]))
     near = difflib.get_close_matches(name.lower(), _MAKERS, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = f"; did you mean {near[0]!r}?" if near else "."
     raise ValueError(f"unknown divergence {name!r}{hint} There are {_listed()}")
 
 

@@ -221,6 +221,8 @@ class Selection(RowChunks):
 
 def stacked(parts: list[Block]) -> Block:
     """Blocks of rows as one array or CSR matrix."""
+    if not parts:
+        raise ValueError("the table has no rows")
     if sp.issparse(parts[0]):
         return sp.csr_matrix(sp.vstack(parts, format="csr"))
     return np.concatenate(parts)

@@ -127,7 +127,10 @@ def find_comparisons(
     """
     column = obs_column(adata, groupby, "groupby")
     labels, levels = _labels_and_levels(column, groupby)
-    wanted = levels if groups is None else [groups] if isinstance(groups, str) else [str(g) for g in groups]
+    if groups is None:
+        wanted = levels
+    else:
+        wanted = [str(groups)] if np.ndim(groups) == 0 else [str(name) for name in groups]
     for name in [*wanted, *([] if reference in (None, REST) else [str(reference)])]:
         _refuse_unknown(name, levels, groupby)
     if len(set(wanted)) < len(wanted):

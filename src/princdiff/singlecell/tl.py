@@ -260,6 +260,8 @@ class _Found:
         kind = explain.split_difference(np.ascontiguousarray(inside.T), codes)
         total = np.where(kind.total > 0, kind.total, 1.0)
         count = len(self.components)
+        # The test is of the comparison, and so of its first direction.
+        first = np.where(np.arange(count) == 0, 1.0, np.nan)
         sizes = np.bincount(codes)
         return pd.DataFrame(
             {
@@ -275,9 +277,8 @@ class _Found:
                 "location": kind.location / total,
                 "scale": kind.scale / total,
                 "shape": kind.shape / total,
-                # The test is of the comparison: the same for all of its components.
-                "statistic": np.nan if tested is None else tested.statistic,
-                "pvalue": np.nan if tested is None else tested.pvalue,
+                "statistic": first * (np.nan if tested is None else tested.statistic),
+                "pvalue": first * (np.nan if tested is None else tested.pvalue),
                 "smallest_attainable_pvalue": np.nan if tested is None else tested.smallest_attainable_pvalue,
                 "n_permutations": 0 if tested is None else tested.n_permutations,
             }
@@ -311,7 +312,7 @@ def _write(adata: Any, key: str, matrix: Matrix, found: list[_Found], asked: dic
         adjusted[:] = false_discovery_control(each.to_numpy())
     place = statistics.columns.get_loc("pvalue") + 1
     matched = [adjusted[pair] for pair in zip(statistics["group"], statistics["reference"], strict=True)]
-    statistics.insert(place, "pvalue_adjusted", matched)
+    statistics.insert(place, "pvalue_adjusted", np.where(statistics["component"] == 1, matched, np.nan))
     table = pd.concat([one.table for one in found], ignore_index=True)
     for frame in (statistics, table):
         for name in ("group", "reference"):

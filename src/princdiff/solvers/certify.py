@@ -40,7 +40,12 @@ def certify(
     """
     if mode is False or labels.n_groups != 2 or not samples.varying.any():
         return None
-    if mode == "auto" and (samples.columns_per_pass is not None or not _cheap(samples, level)):
+    # Plans of weighted rows cost many times those of equal ones.
+    if mode == "auto" and (
+        samples.columns_per_pass is not None
+        or not _cheap(samples, level)
+        or (labels.weights is not None and min(level, samples.n_features) > 3)
+    ):
         return None
     return upper_bound(
         samples.scaled_rows(labels),
