@@ -158,9 +158,7 @@ def compare_prepared(
     -------
     DifferenceResult
     """
-    for name, size in zip(prepared.groups, np.bincount(prepared.codes), strict=True):
-        if size < 2:
-            raise ValueError(f"group {name!r} has one row only: no distribution can be told from it")
+    refuse_single_rows(prepared)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         seed = int(checks.generator(options.random_state).integers(2**31))
@@ -178,6 +176,13 @@ def compare_prepared(
         "seconds": clock.seconds,
     }
     return DifferenceResult(**{**result, "notes": notes, "parameters": parameters})
+
+
+def refuse_single_rows(prepared: Prepared) -> None:
+    """Say which group has one row only, if one has."""
+    for name, size in zip(prepared.groups, np.bincount(prepared.codes), strict=True):
+        if size < 2:
+            raise ValueError(f"group {name!r} has one row only: no distribution can be told from it")
 
 
 def _new_warnings(caught: list[warnings.WarningMessage], told: Iterable[str]) -> list[str]:

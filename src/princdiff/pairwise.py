@@ -13,7 +13,7 @@ from scipy.stats import false_discovery_control
 from tqdm import tqdm
 
 from princdiff import checks
-from princdiff.comparison import compare_prepared
+from princdiff.comparison import compare_prepared, refuse_single_rows
 from princdiff.result import DifferenceResult
 from princdiff.steps import Clock, Options
 from princdiff.tables import Prepared, prepare
@@ -107,6 +107,7 @@ def compare_groups(
     checks.check_choice("adjustment", adjustment, ("holm", "benjamini-hochberg", "none"))
     chosen, reading = _sorted_options(options)
     prepared = prepare(X, groups=groups, **reading)
+    refuse_single_rows(prepared)
     names = prepared.groups
     if len(names) < 3:
         raise ValueError(f"found {len(names)} groups; with two groups use princdiff.compare")
