@@ -14,12 +14,12 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
+from princdiff.data.labels import Labels
+from princdiff.data.samples import Samples
 from princdiff.divergences import Wasserstein2
-from princdiff.labels import Labels
 from princdiff.parallel import in_threads
-from princdiff.samples import Samples
 from princdiff.solvers.ascent import Evaluator, chunks, propose
-from princdiff.sparsity import Sparsity
+from princdiff.solvers.sparsity import Sparsity
 
 SHAPES = [(2000, 500, 100), (200, 60, 3000), (3005, 4172, 20), (100_000, 50, 8)]
 ITERATIONS = 5

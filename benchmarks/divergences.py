@@ -19,12 +19,12 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.core import make_labels, make_rows
 from princdiff import divergences
+from princdiff.data.labels import Labels
+from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence, Margin
-from princdiff.labels import Labels
-from princdiff.samples import Samples
 from princdiff.solvers.ascent import Evaluator, chunks, propose
 from princdiff.solvers.solve import solve
-from princdiff.sparsity import Sparsity
+from princdiff.solvers.sparsity import Sparsity
 
 SHAPE = (2000, 500, 100)
 ITERATIONS = 3

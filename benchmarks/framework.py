@@ -15,8 +15,8 @@ import numpy as np
 from scipy.stats import binom
 
 from princdiff import PDA, SPARDA, paired_test, permutation_test
+from princdiff.data.labels import Labels
 from princdiff.divergences import Wasserstein2, Workspace
-from princdiff.labels import Labels
 
 
 def three_groups(seed: int, n: int, d: int, size: float):

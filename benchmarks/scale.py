@@ -114,10 +114,10 @@ def case_iteration(path: str) -> dict[str, Any]:
     """One iteration of a batch: two products, one sort, the gradient."""
     import anndata  # noqa: F401  (what the libraries hold is not ours)
 
+    from princdiff.data.labels import Labels
+    from princdiff.data.samples import Samples
     from princdiff.divergences import Wasserstein2
-    from princdiff.labels import Labels
     from princdiff.parallel import single_threaded_blas
-    from princdiff.samples import Samples
     from princdiff.solvers.ascent import Evaluator
 
     base = current_memory()
@@ -164,7 +164,7 @@ def case_fit(path: str, memory: str | None, options: dict[str, Any]) -> dict[str
 def case_pass(path: str, memory: str) -> dict[str, Any]:
     """Passes over a backed file: project and backproject, one column and eight."""
     from princdiff import open_rows
-    from princdiff.samples import Samples
+    from princdiff.data.samples import Samples
 
     samples = Samples(open_rows(path, memory=memory))
     result = {}
@@ -181,10 +181,10 @@ def case_pass(path: str, memory: str) -> dict[str, Any]:
 
 def case_constants(path: str) -> dict[str, Any]:
     """Processor time of the three parts of an iteration, for one column and for eight."""
+    from princdiff.data.labels import Labels
+    from princdiff.data.samples import Samples
     from princdiff.divergences import Wasserstein2, Workspace
-    from princdiff.labels import Labels
     from princdiff.parallel import single_threaded_blas
-    from princdiff.samples import Samples
 
     rows, y = load(path)
     samples = Samples(rows)
@@ -213,7 +213,7 @@ def case_tasks(n_chunks: int) -> dict[str, Any]:
     from distributed import Client, LocalCluster
 
     from princdiff import open_rows
-    from princdiff.samples import Samples
+    from princdiff.data.samples import Samples
 
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,

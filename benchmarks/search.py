@@ -15,12 +15,12 @@ from itertools import combinations
 import numpy as np
 
 from princdiff import PDA, SPARDA
+from princdiff.data.labels import Labels
+from princdiff.data.samples import Samples
 from princdiff.datasets import make_block_gaussians, make_gaussian_pair
 from princdiff.divergences import Wasserstein2
-from princdiff.labels import Labels
-from princdiff.samples import Samples
 from princdiff.solvers.ascent import Tolerance, ascend
-from princdiff.sparsity import Sparsity
+from princdiff.solvers.sparsity import Sparsity
 
 EFFORTS = ["fast", "default", "thorough"]
 ORACLE_KINDS = ["block", "null", "integers"]

@@ -16,9 +16,9 @@ import numpy as np
 from scipy.stats import gaussian_kde
 
 from princdiff import divergences
-from princdiff.labels import Labels
-from princdiff.plots import COLOURS
-from princdiff.samples import Samples
+from princdiff.data.labels import Labels
+from princdiff.data.samples import Samples
+from princdiff.present.plots import COLOURS
 from princdiff.solvers.solve import solve
 
 N_ROWS, N_FEATURES = 400, 10

@@ -8,7 +8,7 @@ import numpy as np
 import ot
 from scipy.optimize import linprog
 
-from princdiff.labels import HELD_OUT
+from princdiff.data.labels import HELD_OUT
 
 
 def wasserstein2(x, y, a=None, b=None):

@@ -48,7 +48,7 @@ def test_estimators_and_tests(name, shifted):
 
 
 def _labels(y):
-    from princdiff.labels import Labels
+    from princdiff.data.labels import Labels
 
     return Labels(y, 2)
 

@@ -21,8 +21,8 @@ import pytest
 
 from princdiff import cli
 from princdiff.cli import main
+from princdiff.present.terminal import Screen, answer, columns_of
 from princdiff.result import load
-from princdiff.terminal import Screen, answer, columns_of
 
 compare_module = importlib.import_module("princdiff.comparison")
 
@@ -299,7 +299,7 @@ def test_html_report(asked, capsys):
 
 
 def test_missing_report_extra_is_named_before_the_work(asked, monkeypatch, capsys):
-    charts = importlib.import_module("princdiff.report.charts")
+    charts = importlib.import_module("princdiff.present.charts")
     charts.library.cache_clear()
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     assert main(["compare", "before.csv", "after.csv", "--html", "report.html"]) == 2

@@ -16,12 +16,12 @@ import numpy as np
 from benchmarks import harness
 from benchmarks.search import grid_optimum, values_of
 from princdiff import PDA, relax
+from princdiff.data.labels import Labels
+from princdiff.data.samples import Samples
 from princdiff.datasets import make_gaussian_pair
 from princdiff.divergences import Wasserstein2
-from princdiff.labels import Labels
-from princdiff.samples import Samples
 from princdiff.solvers.ascent import Tolerance, ascend
-from princdiff.sparsity import Sparsity
+from princdiff.solvers.sparsity import Sparsity
 
 SETTINGS = {
     "full": {"rows": 1000, "starts": 100, "grid": 181, "optimum": 20_000},

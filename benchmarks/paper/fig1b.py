@@ -19,10 +19,10 @@ import numpy as np
 from benchmarks import harness
 from benchmarks.sparse_paths import logistic_lasso, sparse_lda, sparse_pca
 from princdiff import SPARDA, select_features
+from princdiff.data.labels import Labels
+from princdiff.data.samples import Samples
 from princdiff.datasets import load_madelon
 from princdiff.divergences import Wasserstein2
-from princdiff.labels import Labels
-from princdiff.samples import Samples
 from princdiff.solvers.path import solve_path
 
 SETTINGS = {

@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from princdiff.comparison import compare
+    from princdiff.data.opening import open_rows
     from princdiff.estimators import PDA, SPARDA
+    from princdiff.group_pairs import GroupsResult, compare_groups
     from princdiff.inference.permutation import PermutationResult, permutation_test
     from princdiff.inference.selection import SelectionResult, select_features
     from princdiff.inference.split import SplitResult, split_test
     from princdiff.inference.stability import StabilityResult, stability_selection
     from princdiff.paired import PairedPDA, paired_test
-    from princdiff.pairwise import GroupsResult, compare_groups
+    from princdiff.relaxation.relax import RelaxResult, relax
     from princdiff.result import DifferenceResult, load
-    from princdiff.rows.opening import open_rows
     from princdiff.singlecell import get, pl, tl
-    from princdiff.solvers.relax import RelaxResult, relax
 
 __version__ = "0.1.0"
 
@@ -26,8 +26,8 @@ _HOME = {
     "load": "result",
     "PDA": "estimators",
     "SPARDA": "estimators",
-    "compare_groups": "pairwise",
-    "GroupsResult": "pairwise",
+    "compare_groups": "group_pairs",
+    "GroupsResult": "group_pairs",
     "PairedPDA": "paired",
     "paired_test": "paired",
     "permutation_test": "inference.permutation",
@@ -38,9 +38,9 @@ _HOME = {
     "SplitResult": "inference.split",
     "stability_selection": "inference.stability",
     "StabilityResult": "inference.stability",
-    "open_rows": "rows.opening",
-    "relax": "solvers.relax",
-    "RelaxResult": "solvers.relax",
+    "open_rows": "data.opening",
+    "relax": "relaxation.relax",
+    "RelaxResult": "relaxation.relax",
 }
 
 # Modules that are public names: the AnnData face.

@@ -21,8 +21,8 @@ from typing import IO, TYPE_CHECKING, NoReturn
 from princdiff import __version__
 
 if TYPE_CHECKING:
+    from princdiff.present.terminal import Screen
     from princdiff.result import DifferenceResult
-    from princdiff.terminal import Screen
 
 SAME, DIFFERENT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 _STDOUT = "-"
@@ -433,8 +433,8 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 def _tell(result: DifferenceResult, caught: Sequence[str], arguments: argparse.Namespace) -> None:
     """Print the answer with its notes; where they are not part of it they go to the standard error."""
-    from princdiff import wording
-    from princdiff.terminal import answer, printable
+    from princdiff.present.terminal import answer, printable
+    from princdiff.result import wording
 
     notes = _distinct([*result.notes, *caught])
     if arguments.json == _STDOUT:
@@ -492,8 +492,8 @@ def _smallest_pvalue(result: DifferenceResult) -> float:
 
 
 def _score(arguments: argparse.Namespace) -> int:
+    from princdiff.present.terminal import judgement, printable
     from princdiff.result import load
-    from princdiff.terminal import judgement, printable
 
     caught: list[str] = []
     with _warnings_as_notes(caught):
@@ -579,7 +579,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
             raise ValueError(f"{option}: {path} is {taken[_real(path)]} too; choose another name")
         taken[_real(path)] = f"the output of {option}"
     if arguments.html is not None and importlib.util.find_spec("vl_convert") is None:
-        from princdiff.report.charts import library
+        from princdiff.present.charts import library
 
         library()  # raises, and names the extra
 
@@ -624,7 +624,7 @@ def _distinct(notes: Sequence[str]) -> list[str]:
 
 
 def _notes(notes: Sequence[str], arguments: argparse.Namespace) -> None:
-    from princdiff.terminal import in_options, printable
+    from princdiff.present.terminal import in_options, printable
 
     screen = _screen(sys.stderr, arguments)
     for note in notes:
@@ -632,7 +632,7 @@ def _notes(notes: Sequence[str], arguments: argparse.Namespace) -> None:
 
 
 def _screen(stream: IO[str], arguments: argparse.Namespace) -> Screen:
-    from princdiff.terminal import Screen
+    from princdiff.present.terminal import Screen
 
     return Screen.of(stream, no_colour=arguments.no_color)
 
@@ -660,7 +660,7 @@ def _fail(message: str, arguments: argparse.Namespace, code: int = BAD_INPUT) ->
 
 
 def _plain_line(message: str) -> str:
-    from princdiff.terminal import in_options, printable
+    from princdiff.present.terminal import in_options, printable
 
     return in_options(printable(" ".join(message.split())))
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from princdiff import checks
+from princdiff.data import validate
+from princdiff.data.samples import Scale
 from princdiff.divergences import Divergence
 from princdiff.result import DifferenceResult
-from princdiff.samples import Scale
 from princdiff.steps import Clock, Comparison, Options
 from princdiff.tables import Prepared, prepare
 
@@ -161,7 +161,7 @@ def compare_prepared(
     refuse_single_rows(prepared)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        seed = int(checks.generator(options.random_state).integers(2**31))
+        seed = int(validate.generator(options.random_state).integers(2**31))
         comparison = Comparison(prepared, options, clock, seed)
         result = comparison.run()
     notes = [*prepared.notes, *comparison.notes, *_new_warnings(caught, prepared.notes)]

@@ -15,8 +15,8 @@ from sklearn.datasets import load_breast_cancer
 
 from princdiff.comparison import compare
 from princdiff.files import replacing
+from princdiff.present.terminal import Screen, answer
 from princdiff.result import DifferenceResult
-from princdiff.terminal import Screen, answer
 
 FOLDER = Path("demo")
 

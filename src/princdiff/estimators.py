@@ -12,19 +12,19 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from princdiff import checks
+from princdiff.data import validate
+from princdiff.data.labels import Labels
+from princdiff.data.row_chunks import times
+from princdiff.data.samples import Samples, Scale
 from princdiff.divergences import Divergence, Wasserstein2, get, report
-from princdiff.inference.components import remainder_pvalue
+from princdiff.inference.further_directions import remainder_pvalue
 from princdiff.inference.tuning import SparsityPath, choose_level, choose_penalty
-from princdiff.labels import Labels
-from princdiff.rows.chunks import times
-from princdiff.samples import Samples, Scale
-from princdiff.solvers.certificate import Certificate
-from princdiff.solvers.certify import certify
-from princdiff.solvers.components import constraints, is_spread, next_direction, remainder
+from princdiff.relaxation.bounds import Certificate
+from princdiff.relaxation.certificate import certify
 from princdiff.solvers.growing import first_sample, one_sample, solve_growing
-from princdiff.solvers.recipe import relax_and_tighten, relaxed_starts
+from princdiff.solvers.paper_recipe import relax_and_tighten, relaxed_starts
 from princdiff.solvers.search import EFFORTS
+from princdiff.solvers.several_directions import constraints, is_spread, next_direction, remainder
 from princdiff.solvers.solve import Solution, solve
 from princdiff.solvers.whitening import solve_whitened
 
@@ -67,7 +67,7 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         """
         self._check_parameters()
         samples, labels = self._check_data(X, y, sample_weight)
-        rng = checks.generator(self.random_state)
+        rng = validate.generator(self.random_state)
         solutions, certificates = self._find(samples, labels, rng)
         self._store(solutions, certificates, samples, labels)
         return self
@@ -75,9 +75,9 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     def _check_data(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Samples, Labels]:
-        rows = checks.check_rows(self, X, reset=True, streams=True)
-        self.classes_, codes = checks.check_groups(y, rows.shape[0])
-        weights = checks.check_weights(sample_weight, rows, codes, self.classes_)
+        rows = validate.check_rows(self, X, reset=True, streams=True)
+        self.classes_, codes = validate.check_groups(y, rows.shape[0])
+        weights = validate.check_weights(sample_weight, rows, codes, self.classes_)
         if weights is not None and not weights.all():
             # A row without weight is a row that is not there.
             present = weights > 0
@@ -112,7 +112,7 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         """
         check_is_fitted(self)
         samples, labels = clone(self)._check_data(X, y, sample_weight)
-        seed = int(checks.generator(self.random_state).integers(2**31))
+        seed = int(validate.generator(self.random_state).integers(2**31))
         pvalues = []
         for number, direction in enumerate(self.components_):
             rest = self._rest(samples, labels, self.components_[:number]) if number else samples
@@ -221,20 +221,20 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
                 f"{compared.name}"
             )
         if self.n_components != "auto":
-            checks.check_positive("n_components", self.n_components, whole=True)
+            validate.check_positive("n_components", self.n_components, whole=True)
         # What a former fit had and this one may lack.
         self.__dict__.pop("component_pvalues_", None)
-        checks.check_choice("scale", self.scale, (None, "pooled", "within"))
-        checks.check_choice("metric", self.metric, ("euclidean", "whitened"))
+        validate.check_choice("scale", self.scale, (None, "pooled", "within"))
+        validate.check_choice("metric", self.metric, ("euclidean", "whitened"))
         if self.metric == "whitened" and self.scale == "within":
             raise ValueError(
                 'metric="whitened" measures directions over all rows; use scale="pooled" or None'
             )
-        checks.check_choice("effort", self.effort, tuple(EFFORTS))
-        checks.check_subsample(self.subsample)
-        checks.check_choice("certify", self.certify, (True, False, "auto"))
-        checks.check_positive("max_iter", self.max_iter, whole=True)
-        checks.check_positive("tol", self.tol, whole=False)
+        validate.check_choice("effort", self.effort, tuple(EFFORTS))
+        validate.check_subsample(self.subsample)
+        validate.check_choice("certify", self.certify, (True, False, "auto"))
+        validate.check_positive("max_iter", self.max_iter, whole=True)
+        validate.check_positive("tol", self.tol, whole=False)
 
     def _solve(self, samples: Samples, labels: Labels, rng: np.random.Generator) -> Solution:
         return self._search(samples, labels, rng, level=samples.n_features)
@@ -316,7 +316,7 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         array of shape (n_rows, n_components)
         """
         check_is_fitted(self)
-        rows = checks.check_rows(self, X, reset=False, streams=True)
+        rows = validate.check_rows(self, X, reset=False, streams=True)
         if self.scale == "within":
             return self._transform_within(rows, y)
         factors = _inverse(self.scale_)
@@ -365,7 +365,7 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         if len(present) < len(self.classes_):
             lost = [str(name) for code, name in enumerate(self.classes_) if code not in present]
             raise ValueError(f"no row of group {', '.join(map(repr, lost))} in y: nothing to compare with")
-        weights = checks.check_weights(sample_weight, projected, codes, self.classes_)
+        weights = validate.check_weights(sample_weight, projected, codes, self.classes_)
         labels = Labels(codes, len(self.classes_), weights=weights)
         column = np.ascontiguousarray(projected[:, 0], dtype=np.float64)
         return float(report(self._compared, column[None] - column.mean(), labels)[0])
@@ -615,8 +615,8 @@ class SPARDA(_PrincipalDifferences):
             raise ValueError(
                 f"give n_features or penalty, not both (got {self.n_features!r} and {self.penalty!r})"
             )
-        checks.check_choice("recipe", self.recipe, ("portfolio", "paper"))
-        checks.check_choice("supports", self.supports, ("shared", "disjoint"))
+        validate.check_choice("recipe", self.recipe, ("portfolio", "paper"))
+        validate.check_choice("supports", self.supports, ("shared", "disjoint"))
         if self.recipe == "paper" and self.penalty is None:
             raise ValueError('recipe="paper" starts from a penalty: give penalty=')
         if self.recipe == "paper" and not isinstance(self._compared, Wasserstein2):
@@ -645,7 +645,7 @@ class SPARDA(_PrincipalDifferences):
             )
             self._chosen = int(self.path_.chosen)
         else:
-            self._chosen = checks.check_level(self.n_features, samples.n_features)
+            self._chosen = validate.check_level(self.n_features, samples.n_features)
         return self._search(samples, labels, rng, level=self._chosen)
 
     @property
@@ -680,7 +680,7 @@ class SPARDA(_PrincipalDifferences):
             )
             penalty = self.path_.chosen
         else:
-            penalty = checks.check_penalty(self.penalty)
+            penalty = validate.check_penalty(self.penalty)
         self._penalty = penalty
         if self.recipe == "paper":
             return relax_and_tighten(samples, labels, penalty, rng, max_iter=self.max_iter, tol=self.tol)

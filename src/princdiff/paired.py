@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from princdiff import checks
+from princdiff.data import validate
 from princdiff.inference.permutation import PermutationResult, permutation_test
-from princdiff.sparsity import oriented
+from princdiff.solvers.sparsity import oriented
 
 
 class PairedPDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -69,7 +69,7 @@ class PairedPDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         -------
         self
         """
-        checks.check_positive("n_components", self.n_components, whole=True)
+        validate.check_positive("n_components", self.n_components, whole=True)
         before, after = _checked_pair(self, X, y)
         if self.n_components > min(before.shape):
             raise ValueError(
@@ -155,7 +155,7 @@ def _checked_pair(estimator: BaseEstimator, X: Any, Y: Any) -> tuple[NDArray, ND
                 "place: give the second as Y.loc[X.index]"
             )
     before, after = (
-        np.asarray(_dense(checks.check_rows(owner, rows, reset=True)), dtype=np.float64)
+        np.asarray(_dense(validate.check_rows(owner, rows, reset=True)), dtype=np.float64)
         for owner, rows in ((estimator, X), (BaseEstimator(), Y))
     )
     if before.shape != after.shape:

@@ -14,15 +14,15 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from tqdm import tqdm
 
-from princdiff import explain
+from princdiff.data.labels import Labels
+from princdiff.data.samples import Samples, Scale
 from princdiff.divergences import Divergence, Wasserstein2, get, report
 from princdiff.estimators import SPARDA
 from princdiff.inference.permutation import permutation_test
 from princdiff.inference.selection import select_features
 from princdiff.inference.split import split_test
 from princdiff.inference.stability import stability_selection
-from princdiff.labels import Labels
-from princdiff.samples import Samples, Scale
+from princdiff.result import explain
 from princdiff.tables import Prepared
 
 # Numbers (rows x features x labellings) up to which every relabelling is fitted.

@@ -8,7 +8,7 @@ import numpy as np
 import ot
 from scipy import stats
 
-from princdiff.labels import HELD_OUT
+from princdiff.data.labels import HELD_OUT
 
 REACH, MARGIN, EVEN_SHARE, BEND = 6.0, 4.0, 1e-3, 1e-3
 N_POINTS = 6001

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import energy_distance, ks_2samp, wasserstein_distance
 
+from princdiff.data.labels import HELD_OUT, Labels
+from princdiff.data.samples import Samples
 from princdiff.divergences import CustomDivergence, Energy, JensenShannon, Wasserstein2, Workspace
-from princdiff.labels import HELD_OUT, Labels
-from princdiff.samples import Samples
 from princdiff.solvers.solve import solve
 
 

@@ -6,6 +6,7 @@ from scipy.integrate import quad
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import gaussian_kde, norm
 
+from princdiff.data.labels import HELD_OUT, Labels
 from princdiff.divergences import (
     Hellinger,
     JensenShannon,
@@ -14,10 +15,9 @@ from princdiff.divergences import (
     ReverseKullbackLeibler,
     TotalVariation,
 )
-from princdiff.divergences.grid import Binned, make_grid
+from princdiff.divergences.density_grid import Binned, make_grid
 from princdiff.divergences.sorting import Workspace
 from princdiff.divergences.standardise import standardise
-from princdiff.labels import HELD_OUT, Labels
 
 FAMILY = [KullbackLeibler, ReverseKullbackLeibler, JensenShannon, Hellinger, TotalVariation]
 

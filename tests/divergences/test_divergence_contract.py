@@ -7,6 +7,8 @@ import pytest
 from slow_divergences import between_groups
 
 from princdiff import divergences
+from princdiff.data.labels import HELD_OUT, Labels
+from princdiff.data.samples import Samples
 from princdiff.divergences import (
     CustomDivergence,
     Margin,
@@ -17,10 +19,8 @@ from princdiff.divergences import (
     Workspace,
 )
 from princdiff.divergences.sorting import order_within_groups
-from princdiff.labels import HELD_OUT, Labels
-from princdiff.samples import Samples
 from princdiff.solvers.ascent import Tolerance, ascend
-from princdiff.sparsity import Sparsity
+from princdiff.solvers.sparsity import Sparsity
 
 
 def squared_gap_of_means(x, y):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import energy_distance
 
+from princdiff.data.labels import HELD_OUT, Labels
 from princdiff.divergences import Energy, Workspace
-from princdiff.labels import HELD_OUT, Labels
 
 
 def by_definition(values, codes, weights=None):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import cramervonmises_2samp, ks_2samp
 
+from princdiff.data.labels import HELD_OUT, Labels
+from princdiff.data.samples import Samples
 from princdiff.divergences import CramerVonMises, KolmogorovSmirnov
-from princdiff.labels import HELD_OUT, Labels
-from princdiff.samples import Samples
 from princdiff.solvers.solve import solve
 
 

@@ -6,9 +6,9 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC, LinearSVC
 from slow_divergences import gap
 
+from princdiff.data.labels import Labels
+from princdiff.data.samples import Samples
 from princdiff.divergences import Margin, MeanDifference
-from princdiff.labels import Labels
-from princdiff.samples import Samples
 from princdiff.solvers.solve import solve
 
 

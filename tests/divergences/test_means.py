@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+from princdiff.data.labels import Labels
+from princdiff.data.samples import Samples
 from princdiff.divergences import MeanDifference, StandardisedMeanDifference
-from princdiff.labels import Labels
-from princdiff.samples import Samples
 from princdiff.solvers.solve import solve
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from princdiff.data.labels import HELD_OUT, Labels
 from princdiff.divergences.sorting import Workspace, order_pooled
-from princdiff.labels import HELD_OUT, Labels
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

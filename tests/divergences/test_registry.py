@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from princdiff import divergences
+from princdiff.data.labels import Labels
 from princdiff.divergences import CustomDivergence, Energy, Hellinger, Wasserstein2, WassersteinP
-from princdiff.labels import Labels
 
 
 def test_every_name_makes_its_divergence():

@@ -5,12 +5,12 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from oracles import between_groups, scaled_rows
+from princdiff.data.labels import HELD_OUT, Labels
+from princdiff.data.samples import Samples
 from princdiff.divergences import Energy, KolmogorovSmirnov, Wasserstein2, WassersteinP, Workspace
 from princdiff.divergences.relative import PlannedRelative
 from princdiff.divergences.relative import relative as make_relative
 from princdiff.divergences.sorting import order_within_groups
-from princdiff.labels import HELD_OUT, Labels
-from princdiff.samples import Samples
 
 CASES = [
     # group sizes, rows held out, weighted

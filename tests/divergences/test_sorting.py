@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from princdiff.data.labels import HELD_OUT, Labels
 from princdiff.divergences import sorting
 from princdiff.divergences.sorting import Workspace, order_within_groups
-from princdiff.labels import HELD_OUT, Labels
 
 
 def reference(projections, labels):

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles import between_groups, wasserstein2, wasserstein2_by_linear_programme
+from princdiff.data.labels import HELD_OUT, Labels
 from princdiff.divergences import Wasserstein2, Workspace
 from princdiff.divergences.wasserstein import staircase
-from princdiff.labels import HELD_OUT, Labels
 
 SIZES = [(1, 1), (2, 2), (50, 50), (7, 13), (12, 18), (1, 9), (30, 31), (64, 16)]
 MORE_SIZES = [(10, 10, 10), (5, 11, 8), (3, 3, 3, 3), (2, 9, 4, 17)]

@@ -5,9 +5,9 @@ import ot
 import pytest
 from scipy.stats import wasserstein_distance
 
+from princdiff.data.labels import Labels
+from princdiff.data.samples import Samples
 from princdiff.divergences import Wasserstein2, WassersteinP, Workspace
-from princdiff.labels import Labels
-from princdiff.samples import Samples
 from princdiff.solvers.solve import solve
 
 

@@ -6,6 +6,7 @@ from scipy.optimize import approx_fprime
 from scipy.stats import binom
 
 from oracles import between_groups, wasserstein2
+from princdiff.data.labels import Labels
 from princdiff.divergences import Wasserstein2
 from princdiff.inference.credit import (
     Fold,
@@ -15,7 +16,6 @@ from princdiff.inference.credit import (
     shuffled_scores,
 )
 from princdiff.inference.suppressors import shuffled_gains, suppression_gains
-from princdiff.labels import Labels
 
 
 def standard(X):

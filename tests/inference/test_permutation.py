@@ -14,7 +14,7 @@ from princdiff import PDA, SPARDA, permutation_test
 from princdiff.datasets import make_block_gaussians
 from princdiff.divergences import Wasserstein2
 from princdiff.inference import permutation
-from princdiff.inference.grid import single_cell_grid
+from princdiff.inference.direction_grid import single_cell_grid
 from princdiff.inference.permutation import standardised
 from princdiff.inference.problem import Problem
 

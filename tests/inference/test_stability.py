@@ -6,14 +6,14 @@ import pytest
 import scipy.sparse as sp
 
 from princdiff import PDA, SPARDA
+from princdiff.data.labels import HELD_OUT, Labels
+from princdiff.data.samples import Samples
 from princdiff.inference.stability import (
     expected_false_selections,
     half_samples,
     share_intervals,
     stability_selection,
 )
-from princdiff.labels import HELD_OUT, Labels
-from princdiff.samples import Samples
 
 
 def shifted(seed=0, n_rows=120, n_features=8, features=(2,), size=1.5):

@@ -5,10 +5,10 @@ import pytest
 
 from oracles import divergence_along
 from princdiff import SPARDA
+from princdiff.data.labels import HELD_OUT, Labels
+from princdiff.data.samples import Samples
 from princdiff.divergences import Wasserstein2
 from princdiff.inference.tuning import choose_level, choose_penalty, stratified_folds
-from princdiff.labels import HELD_OUT, Labels
-from princdiff.samples import Samples
 
 
 def shifted(seed=0, n_samples=60, n_features=12, n_shifted=2, size=1.5):

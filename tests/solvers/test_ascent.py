@@ -5,11 +5,11 @@ import pytest
 import scipy.sparse as sp
 
 from oracles import divergence_along, equal_groups_value, half_sphere, scaled_rows
+from princdiff.data.labels import HELD_OUT, Labels
+from princdiff.data.samples import Samples
 from princdiff.divergences import Wasserstein2
-from princdiff.labels import HELD_OUT, Labels
-from princdiff.samples import Samples
 from princdiff.solvers.ascent import Tolerance, ascend
-from princdiff.sparsity import Sparsity
+from princdiff.solvers.sparsity import Sparsity
 
 LONG = Tolerance(400, 1e-10, 12)
 

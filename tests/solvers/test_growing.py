@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from princdiff import PDA, SPARDA
+from princdiff.data.labels import Labels
+from princdiff.data.samples import Samples
 from princdiff.divergences import Wasserstein2
-from princdiff.labels import Labels
-from princdiff.samples import Samples
 from princdiff.solvers.growing import _Nested, _settle_smooth, first_sample
 from princdiff.solvers.solve import evaluate
 

@@ -5,10 +5,10 @@ import pytest
 import scipy.sparse as sp
 
 from oracles import between_groups, scaled_rows
+from princdiff.data.labels import HELD_OUT, Labels
+from princdiff.data.samples import Samples
 from princdiff.datasets import make_block_gaussians
 from princdiff.divergences import Wasserstein2
-from princdiff.labels import HELD_OUT, Labels
-from princdiff.samples import Samples
 from princdiff.solvers.path import default_levels, solve_path
 
 

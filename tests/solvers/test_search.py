@@ -9,13 +9,13 @@ from sklearn.base import clone
 
 from oracles import best_pair, between_groups, equal_groups_value, half_sphere, scaled_rows
 from princdiff import PDA, SPARDA
+from princdiff.data.labels import Labels
+from princdiff.data.samples import Samples
 from princdiff.datasets import make_block_gaussians, make_gaussian_pair
 from princdiff.divergences import Wasserstein2
-from princdiff.labels import Labels
-from princdiff.samples import Samples
 from princdiff.solvers import search
 from princdiff.solvers.ascent import Tolerance, ascend
-from princdiff.sparsity import Sparsity
+from princdiff.solvers.sparsity import Sparsity
 
 KINDS = ["block", "null", "integers"]
 

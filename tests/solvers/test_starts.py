@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from oracles import between_groups, scaled_rows
+from princdiff.data.labels import HELD_OUT, Labels
+from princdiff.data.samples import Samples
 from princdiff.divergences import Wasserstein2
-from princdiff.labels import HELD_OUT, Labels
-from princdiff.samples import Samples
 from princdiff.solvers import starts
 
 

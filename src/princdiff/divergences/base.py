@@ -7,8 +7,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.data.labels import Labels
 from princdiff.divergences.sorting import Workspace
-from princdiff.labels import Labels
 
 
 class Divergence(Protocol):

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.data.labels import Labels
 from princdiff.divergences.pairs import group_pairs
 from princdiff.divergences.sorting import Workspace
 from princdiff.divergences.standardise import standardise
-from princdiff.labels import Labels
 
 _BUMPS = 16
 _STEP = 1e-4

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.divergences.grid import Binned, make_grid
+from princdiff.data.labels import Labels
+from princdiff.divergences.density_grid import Binned, make_grid
 from princdiff.divergences.pairs import group_pairs
 from princdiff.divergences.sorting import Workspace, scratch
 from princdiff.divergences.standardise import standardise
-from princdiff.labels import Labels
 
 _BLOCK_ELEMENTS = 1 << 17
 # Fourier rounding leaves densities near 1e-16 where they are 0; logarithms and roots begin above that.

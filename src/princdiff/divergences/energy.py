@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.data.labels import Labels
 from princdiff.divergences.pairs import pair_mass, row_masses
 from princdiff.divergences.sorting import PooledOrder, Workspace, order_pooled, scratch
-from princdiff.labels import Labels
 
 
 class Energy:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.data.labels import Labels
 from princdiff.divergences.density import GridDivergence, PairResult
 from princdiff.divergences.pairs import group_pairs, row_masses
 from princdiff.divergences.sorting import Workspace, order_pooled
-from princdiff.labels import Labels
 
 
 class RankDivergence(GridDivergence):

@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.data.labels import Labels
 from princdiff.divergences.pairs import group_pairs
 from princdiff.divergences.sorting import Workspace, order_within_groups, scratch
 from princdiff.divergences.standardise import standardise
-from princdiff.labels import Labels
 
 # How sharply the ascended function bends at a gap of zero, in standard deviations of the projections.
 _BEND = 1e-3

@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.labels import Labels
+from princdiff.data.labels import Labels
 
 
 def pair_mass(labels: Labels) -> NDArray[np.float64]:

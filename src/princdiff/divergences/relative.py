@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.data.labels import HELD_OUT, Labels
 from princdiff.divergences.base import Divergence, PlannedDivergence
 from princdiff.divergences.sorting import Workspace
-from princdiff.labels import HELD_OUT, Labels
 
 
 def relative(base: Divergence, shrinkage: float, typical: float = 1.0) -> Divergence:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from princdiff.labels import HELD_OUT, Labels
+from princdiff.data.labels import HELD_OUT, Labels
 
 _POSITION_BITS = 24
 _POSITION_MASK = np.uint64((1 << _POSITION_BITS) - 1)

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.data.labels import Labels
 from princdiff.divergences.pairs import row_masses
 from princdiff.divergences.sorting import Workspace
-from princdiff.labels import Labels
 
 
 class Standardised(NamedTuple):

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.data.labels import Labels
 from princdiff.divergences.sorting import Workspace, order_within_groups
-from princdiff.labels import Labels
 
 
 class Staircase(NamedTuple):

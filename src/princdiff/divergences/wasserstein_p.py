@@ -31,7 +31,7 @@ class WassersteinP(QuantileDivergence):
 
     Examples
     --------
-    >>> from princdiff.labels import Labels
+    >>> from princdiff.data.labels import Labels
     >>> labels = Labels([[0, 0, 1, 1]], 2)
     >>> WassersteinP(1).value(np.array([[0.0, 1.0, 3.0, 2.0]]), labels)
     array([2.])

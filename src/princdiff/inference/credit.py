@@ -17,11 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.data.labels import Labels
+from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence, Workspace
 from princdiff.inference.tuning import stratified_folds
-from princdiff.labels import Labels
 from princdiff.parallel import in_threads
-from princdiff.samples import Samples
 from princdiff.solvers.path import solve_path
 
 _LEVELS = (2, 3, 5, 10, 20, 40)

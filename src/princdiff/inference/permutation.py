@@ -16,22 +16,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from tqdm import tqdm
 
-from princdiff import __version__, checks
+from princdiff import __version__
+from princdiff.data import validate
+from princdiff.data.row_chunks import RowChunks
+from princdiff.data.samples import Samples, Scale
 from princdiff.divergences import Divergence, get
-from princdiff.inference.batches import Checkpoint, fingerprint_of, refuse_unseeded, resumed
-from princdiff.inference.grid import (
+from princdiff.inference.direction_grid import (
     METRICS,
     Grid,
     default_grid,
     single_cell_grid,
     whitened_samples,
 )
+from princdiff.inference.execution import Checkpoint, fingerprint_of, refuse_unseeded, resumed
 from princdiff.inference.problem import Problem
-from princdiff.inference.schemes import Scheme
-from princdiff.inference.tails import pareto_pvalue
+from princdiff.inference.relabelling import Scheme
+from princdiff.inference.tail import pareto_pvalue
 from princdiff.parallel import in_threads, single_threaded_blas
-from princdiff.rows.chunks import RowChunks
-from princdiff.samples import Samples, Scale
 from princdiff.solvers.starts import marginal_divergences
 from princdiff.solvers.whitening import refuse_to_whiten
 
@@ -186,13 +187,13 @@ def permutation_test(
     >>> result.pvalue
     0.01
     """
-    checks.check_choice("statistic", statistic, STATISTICS)
-    checks.check_choice("metric", metric, METRICS)
-    checks.check_choice("tail", tail, (None, "pareto"))
-    checks.check_choice("keep_directions", keep_directions, (False, True, "dense"))
-    checks.check_positive("n_permutations", n_permutations, whole=True)
+    validate.check_choice("statistic", statistic, STATISTICS)
+    validate.check_choice("metric", metric, METRICS)
+    validate.check_choice("tail", tail, (None, "pareto"))
+    validate.check_choice("keep_directions", keep_directions, (False, True, "dense"))
+    validate.check_positive("n_permutations", n_permutations, whole=True)
     if early_stop is not None:
-        checks.check_positive("early_stop", early_stop, whole=True)
+        validate.check_positive("early_stop", early_stop, whole=True)
         if statistic != "divergence":
             raise ValueError(
                 f"early_stop needs a statistic that each relabelling has by itself; {statistic!r} compares "
@@ -241,7 +242,7 @@ def _grid(problem: Problem, statistic: str, n_features: int | None, metric: str)
             'n_features is for statistic="divergence"; the others choose the sparsity themselves'
         )
     if statistic == "divergence":
-        level = available if n_features is None else checks.check_level(n_features, available)
+        level = available if n_features is None else validate.check_level(n_features, available)
         if metric == "whitened" and level == available:
             refuse_to_whiten(level)
         return single_cell_grid(level, "euclidean" if metric == "mixed" else metric)

@@ -11,14 +11,14 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from princdiff import checks
+from princdiff.data import validate
+from princdiff.data.labels import Labels
+from princdiff.data.row_chunks import RowChunks
+from princdiff.data.samples import Samples, Scale
 from princdiff.divergences import Divergence
-from princdiff.inference.grid import Grid, solve_grid
-from princdiff.inference.schemes import Scheme
+from princdiff.inference.direction_grid import Grid, solve_grid
+from princdiff.inference.relabelling import Scheme
 from princdiff.inference.tuning import held_out_by_level
-from princdiff.labels import Labels
-from princdiff.rows.chunks import RowChunks
-from princdiff.samples import Samples, Scale
 
 
 @dataclass(frozen=True)
@@ -50,18 +50,18 @@ class Problem:
         random_state: Any,
     ) -> Problem:
         """Check everything a user can get wrong."""
-        checks.check_choice("scale", scale, (None, "pooled", "within"))
-        checks.check_choice("permute", permute, ("within", "whole"))
+        validate.check_choice("scale", scale, (None, "pooled", "within"))
+        validate.check_choice("permute", permute, ("within", "whole"))
         if metric == "whitened" and scale == "within":
             raise ValueError(
                 'metric="whitened" standardises directions over all rows; use scale="pooled" or None'
             )
         if permute == "whole" and blocks is None:
             raise ValueError('permute="whole" moves whole blocks: give blocks=, the block of each row')
-        rows = checks.check_rows(BaseEstimator(), X, reset=True, streams=True)
-        classes, codes = checks.check_groups(y, rows.shape[0])
-        weights = checks.check_weights(sample_weight, rows, codes, classes)
-        rng = checks.generator(random_state)
+        rows = validate.check_rows(BaseEstimator(), X, reset=True, streams=True)
+        classes, codes = validate.check_groups(y, rows.shape[0])
+        weights = validate.check_weights(sample_weight, rows, codes, classes)
+        rng = validate.generator(random_state)
         seed = int(rng.integers(2**31))
         block_codes, block_names = _check_blocks(blocks, len(codes))
         weighted = weights is not None
@@ -130,7 +130,7 @@ def _check_blocks(blocks: ArrayLike | None, n_rows: int) -> tuple[NDArray[np.int
     blocks = np.asarray(blocks)
     if blocks.shape != (n_rows,):
         raise ValueError(f"blocks must have one entry per row, shape ({n_rows},), got shape {blocks.shape}")
-    checks.refuse_missing(blocks, "blocks")
+    validate.refuse_missing(blocks, "blocks")
     names, codes = np.unique(blocks, return_inverse=True)
     return codes, names
 

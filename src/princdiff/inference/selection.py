@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from tqdm import tqdm
 
-from princdiff import checks
+from princdiff.data import validate
+from princdiff.data.labels import Labels
+from princdiff.data.samples import Samples, Scale
 from princdiff.divergences import Divergence, get
 from princdiff.inference.credit import (
     credit_scores,
@@ -24,8 +26,6 @@ from princdiff.inference.credit import (
 )
 from princdiff.inference.permutation import SINGLE, PermutationResult, permutation_test, standardised
 from princdiff.inference.suppressors import MOST_TARGETS, shuffled_gains, suppression_gains
-from princdiff.labels import Labels
-from princdiff.samples import Samples, Scale
 from princdiff.solvers.solve import solve
 from princdiff.solvers.starts import marginal_divergences
 from princdiff.solvers.whitening import solve_whitened
@@ -123,14 +123,14 @@ def select_features(
     >>> np.flatnonzero(result.selected)
     array([4])
     """
-    checks.check_choice("goal", goal, ("all", "minimal"))
-    checks.check_choice("scale", scale, (None, "pooled"))
+    validate.check_choice("goal", goal, ("all", "minimal"))
+    validate.check_choice("scale", scale, (None, "pooled"))
     for name, value in (
         ("n_shuffles", n_shuffles),
         ("n_rounds", n_rounds),
         ("n_permutations", n_permutations),
     ):
-        checks.check_positive(name, value, whole=True)
+        validate.check_positive(name, value, whole=True)
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must be between 0 and 1, got {alpha!r}")
     if goal == "all" and 1 / (n_shuffles + 1) > alpha / 2:
@@ -139,13 +139,13 @@ def select_features(
             f"use at least {int(np.ceil(2 / alpha)) - 1}"
         )
     checker = BaseEstimator()
-    rows = checks.check_rows(checker, X, reset=True)
+    rows = validate.check_rows(checker, X, reset=True)
     names = getattr(checker, "feature_names_in_", None)
     names = np.array([f"x{j}" for j in range(rows.shape[1])]) if names is None else np.asarray(names)
-    classes, codes = checks.check_groups(y, rows.shape[0])
+    classes, codes = validate.check_groups(y, rows.shape[0])
     labels = Labels(codes, len(classes))
     compared = get(divergence)
-    rng = checks.generator(random_state)
+    rng = validate.generator(random_state)
     bar = tqdm(desc="selection", disable=None if progress else True, leave=False)
     with bar:
         if goal == "all":

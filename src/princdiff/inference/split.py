@@ -17,12 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from tqdm import tqdm
 
-from princdiff import checks
+from princdiff.data import validate
+from princdiff.data.labels import Labels
+from princdiff.data.samples import Samples, Scale
 from princdiff.divergences import Divergence, Wasserstein2, get, report
 from princdiff.inference.tuning import choose_level
-from princdiff.labels import Labels
 from princdiff.parallel import in_threads
-from princdiff.samples import Samples, Scale
 from princdiff.solvers.growing import first_sample, one_sample, solve_growing
 from princdiff.solvers.search import EFFORTS
 from princdiff.solvers.solve import solve
@@ -115,14 +115,14 @@ def split_test(
     >>> split_test(X, np.repeat([0, 1], 200), random_state=0).pvalue
     0.002
     """
-    checks.check_choice("scale", scale, (None, "pooled"))
-    checks.check_choice("effort", effort, tuple(EFFORTS))
+    validate.check_choice("scale", scale, (None, "pooled"))
+    validate.check_choice("effort", effort, tuple(EFFORTS))
     for name, count in {"n_splits": n_splits, "n_permutations": n_permutations}.items():
-        checks.check_positive(name, count, whole=True)
+        validate.check_positive(name, count, whole=True)
     if not 0 < fraction < 1:
         raise ValueError(f"fraction must be between 0 and 1, got {fraction!r}")
-    rows = checks.check_rows(BaseEstimator(), X, reset=True)
-    classes, codes = checks.check_groups(y, rows.shape[0])
+    rows = validate.check_rows(BaseEstimator(), X, reset=True)
+    classes, codes = validate.check_groups(y, rows.shape[0])
     sizes = np.bincount(codes)
     smallest = np.minimum(np.floor(sizes * fraction), np.floor(sizes * (1 - fraction))).min()
     if smallest < 2:
@@ -130,7 +130,7 @@ def split_test(
             f"a group of {sizes.min()} rows is too small to split at fraction={fraction:g}: at least two "
             "rows of each group are needed on both sides; use permutation_test instead"
         )
-    rng = checks.generator(random_state)
+    rng = validate.generator(random_state)
     compared = get(divergence)
     outcomes = [
         _one_split(
@@ -185,7 +185,7 @@ def _one_split(
         tuned = (samples, labels) if first is None else one_sample(samples, labels, first, rng)
         level = int(choose_level(*tuned, divergence, rng, n_jobs=n_jobs).chosen)
     else:
-        level = checks.check_level(n_features, samples.n_features)
+        level = validate.check_level(n_features, samples.n_features)
     options: dict[str, Any] = {"level": level, "effort": effort, "rng": rng, "n_jobs": n_jobs}
     if first is None:
         best = solve(samples, labels, divergence, **options)

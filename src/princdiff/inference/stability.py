@@ -12,16 +12,16 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from princdiff import checks
+from princdiff.data import validate
+from princdiff.data.labels import HELD_OUT, Labels
+from princdiff.data.samples import Samples, Scale
 from princdiff.divergences import Divergence, Wasserstein2, Workspace, get
-from princdiff.inference.batches import run_chunks
+from princdiff.inference.execution import run_chunks
 from princdiff.inference.tuning import choose_level
-from princdiff.labels import HELD_OUT, Labels
 from princdiff.parallel import in_threads
-from princdiff.samples import Samples, Scale
 from princdiff.solvers.ascent import Tolerance, ascend
 from princdiff.solvers.path import solve_path
-from princdiff.sparsity import Sparsity
+from princdiff.solvers.sparsity import Sparsity
 
 # Half-samples solved together; the number does not depend on n_jobs, so neither do the results.
 _CHUNK = 20
@@ -101,22 +101,22 @@ def stability_selection(
     >>> np.flatnonzero(result.stable)
     array([4])
     """
-    checks.check_choice("scale", scale, (None, "pooled", "within"))
-    checks.check_positive("n_pairs", n_pairs, whole=True)
+    validate.check_choice("scale", scale, (None, "pooled", "within"))
+    validate.check_positive("n_pairs", n_pairs, whole=True)
     if not 0.5 < threshold <= 1:
         raise ValueError(f"threshold must be above 0.5 and at most 1, got {threshold!r}")
-    rows = checks.check_rows(BaseEstimator(), X, reset=True)
-    classes, codes = checks.check_groups(y, rows.shape[0])
+    rows = validate.check_rows(BaseEstimator(), X, reset=True)
+    classes, codes = validate.check_groups(y, rows.shape[0])
     if np.bincount(codes).min() < 4:
         raise ValueError("every group needs at least four rows, two for each half-sample")
     compared = get(divergence)
-    rng = checks.generator(random_state)
+    rng = validate.generator(random_state)
     samples = Samples(rows, scale)
     labels = Labels(codes, len(classes))
     if n_features == "auto":
         level = int(choose_level(samples, labels, compared, rng, n_jobs=n_jobs).chosen)
     else:
-        level = checks.check_level(n_features, samples.n_features)
+        level = validate.check_level(n_features, samples.n_features)
     halves = half_samples(labels, n_pairs, rng)
     run = partial(_selected, samples, halves, compared, level, int(rng.integers(2**31)))
     pieces = np.array_split(np.arange(halves.n_columns), -(-halves.n_columns // _CHUNK))

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.data.labels import Labels
 from princdiff.divergences import Divergence
-from princdiff.labels import Labels
 from princdiff.parallel import in_threads
 
 _BLOCK_ELEMENTS = 1 << 17

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.data.labels import HELD_OUT, Labels
+from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence
-from princdiff.labels import HELD_OUT, Labels
-from princdiff.samples import Samples
 from princdiff.solvers.ascent import ascend
 from princdiff.solvers.path import Path, default_levels, let_smaller_compete, solve_path
 from princdiff.solvers.search import EFFORTS
-from princdiff.sparsity import Sparsity
+from princdiff.solvers.sparsity import Sparsity
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from princdiff import checks
+from princdiff.data import validate
 from princdiff.singlecell.cells import Comparison
 
 # From the most to the least likely unit of replication; "orig" is Seurat's orig.ident.
@@ -100,7 +100,7 @@ def warn_of_values(values: NDArray | sp.csr_matrix, label: str, expected: str | 
     expected : {"log", "counts", None}
         What it should hold; None: anything.
     """
-    checks.check_choice("values", expected, ("log", "counts", None))
+    validate.check_choice("values", expected, ("log", "counts", None))
     kind, largest = kind_of_values(values)
     message = None
     if expected == "log" and kind == "counts":

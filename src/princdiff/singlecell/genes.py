@@ -9,7 +9,7 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from princdiff import explain
+from princdiff.result import explain
 
 _BLOCK_ELEMENTS = 1_000_000
 _SIDES = ("group", "reference")

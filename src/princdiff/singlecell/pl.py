@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from princdiff import plots
+from princdiff.present import plots
 from princdiff.singlecell.cells import REST, in_memory, unknown
 from princdiff.singlecell.get import chosen_column, pda_df, pda_gene_sets_df, pda_statistics, result_of
 

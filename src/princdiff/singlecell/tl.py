@@ -12,10 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
-from princdiff import checks, explain
+from princdiff.data import validate
+from princdiff.data.samples import Scale
 from princdiff.estimators import PDA, SPARDA
 from princdiff.inference.permutation import PermutationResult, permutation_test
-from princdiff.samples import Scale
+from princdiff.result import explain
 from princdiff.singlecell import cautions, genesets
 from princdiff.singlecell.cells import (
     Comparison,
@@ -140,9 +141,9 @@ def pda(
     array([-1.])
     """
     check_anndata(adata)
-    checks.check_choice("permute", permute, ("within", "whole"))
-    checks.check_choice("statistic", statistic, ("divergence", "adaptive"))
-    checks.check_positive("n_components", n_components, whole=True)
+    validate.check_choice("permute", permute, ("within", "whole"))
+    validate.check_choice("statistic", statistic, ("divergence", "adaptive"))
+    validate.check_positive("n_components", n_components, whole=True)
     if isinstance(n_permutations, bool) or not isinstance(n_permutations, int) or n_permutations < 0:
         raise ValueError(f"n_permutations must be a whole number, 0 or more, got {n_permutations!r}")
     if copy:
@@ -154,7 +155,7 @@ def pda(
         cautions.warn_of_values(matrix.values, matrix.label, values)
     if units is None and n_permutations:
         cautions.warn_of_pseudoreplication(adata, groupby, comparisons)
-    seed = int(checks.generator(random_state).integers(2**31))
+    seed = int(validate.generator(random_state).integers(2**31))
     options = {"scale": scale, "certify": certify, "random_state": seed, "n_jobs": n_jobs}
     found = []
     for comparison in comparisons:
@@ -387,7 +388,7 @@ def pda_gene_sets(
         Benjamini and Hochberg.
     """
     check_anndata(adata)
-    checks.check_positive("n_top", n_top, whole=True)
+    validate.check_positive("n_top", n_top, whole=True)
     result = result_of(adata, key)
     place, chosen = chosen_column(result, group, component)
     sets = genesets.take_gene_sets(gene_sets)

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.data.labels import Labels
+from princdiff.data.samples import Operator, Samples
 from princdiff.divergences import Divergence, Workspace
-from princdiff.labels import Labels
 from princdiff.parallel import in_threads
-from princdiff.samples import Operator, Samples
-from princdiff.sparsity import Sparsity, normalised
+from princdiff.solvers.sparsity import Sparsity, normalised
 
 _CHUNK_ELEMENTS = 1 << 18
 _MAX_CHUNK_COLUMNS = 256

@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from princdiff.data.labels import Labels
+from princdiff.data.row_chunks import RowChunks
+from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence
-from princdiff.labels import Labels
 from princdiff.parallel import single_threaded_blas
-from princdiff.rows.chunks import RowChunks
-from princdiff.samples import Samples
 from princdiff.solvers.ascent import Ascent, Tolerance, ascend
 from princdiff.solvers.search import EFFORTS, Search
 from princdiff.solvers.solve import Solution, evaluate, in_units, settle
-from princdiff.sparsity import Sparsity, normalised, oriented
+from princdiff.solvers.sparsity import Sparsity, normalised, oriented
 
 GROWTH = 4
 # A sample of this many rows per feature, within bounds, leaves little room to fit its noise.

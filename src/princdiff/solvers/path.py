@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.data.labels import Labels
+from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence
-from princdiff.labels import Labels
-from princdiff.samples import Samples
 from princdiff.solvers import starts
 from princdiff.solvers.ascent import ascend
 from princdiff.solvers.search import EFFORTS, Effort
-from princdiff.sparsity import Sparsity
+from princdiff.solvers.sparsity import Sparsity
 
 _KEPT = 2
 

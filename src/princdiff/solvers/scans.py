@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.data.labels import Labels
+from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence
-from princdiff.labels import Labels
 from princdiff.parallel import in_threads
-from princdiff.samples import Samples
 
 _FRACTIONS = np.array([1, 2, 4, 6, 8, 10, 12, 14]) / 32
 ANGLES = np.pi * np.concatenate([-_FRACTIONS[::-1], _FRACTIONS])

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.data.labels import Labels
+from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence, Workspace
-from princdiff.labels import Labels
-from princdiff.samples import Samples
 from princdiff.solvers import starts
 from princdiff.solvers.ascent import Tolerance, ascend, walk_ridge
 from princdiff.solvers.scans import ANGLES, Features, load_features, scan_angles, turn
-from princdiff.sparsity import Sparsity, normalised
+from princdiff.solvers.sparsity import Sparsity, normalised
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.data.labels import Labels
+from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence, PlannedDivergence, Workspace
-from princdiff.labels import Labels
 from princdiff.parallel import single_threaded_blas
-from princdiff.samples import Samples
 from princdiff.solvers.ascent import Tolerance, ascend
-from princdiff.solvers.polish import climb_ridge
+from princdiff.solvers.bundle import climb_ridge
 from princdiff.solvers.search import EFFORTS, Effort, Search
-from princdiff.sparsity import Sparsity, oriented
+from princdiff.solvers.sparsity import Sparsity, oriented
 
 # Plans that a climb holds at a time, roughly: what one of its iterations costs.
 _PLANS_HELD = 30

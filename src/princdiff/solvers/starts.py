@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.data.labels import Labels
+from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence
-from princdiff.labels import Labels
 from princdiff.parallel import in_threads
-from princdiff.samples import Samples
-from princdiff.sparsity import normalised
+from princdiff.solvers.sparsity import normalised
 
 _BLOCK_ELEMENTS = 1 << 20
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from princdiff.data.labels import Labels
+from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence
 from princdiff.divergences.relative import relative
-from princdiff.labels import Labels
-from princdiff.samples import Samples
 from princdiff.solvers.solve import Solution, evaluate, solve
-from princdiff.sparsity import normalised, oriented
+from princdiff.solvers.sparsity import normalised, oriented
 
 # A features x features matrix is made up to here.
 LARGEST_WHITENED = 1000

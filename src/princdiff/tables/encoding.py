@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from princdiff.tables.columns import Part, level_name
-from princdiff.tables.pooling import Pool
+from princdiff.tables.column_values import Part, level_name
+from princdiff.tables.pooled_columns import Pool
 
 _BLOCK_ROWS = 4096
 

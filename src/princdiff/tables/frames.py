@@ -19,7 +19,7 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from princdiff.rows.chunks import RowChunks
+from princdiff.data.row_chunks import RowChunks
 
 _SHOWN = 5
 

@@ -14,11 +14,11 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from princdiff.labels import HELD_OUT
-from princdiff.tables.columns import level_name, look
+from princdiff.data.labels import HELD_OUT
+from princdiff.tables.column_values import level_name, look
 from princdiff.tables.encoding import codings_of, expand, feature_names
 from princdiff.tables.frames import Table, decoded, listed, plural, suggestion
-from princdiff.tables.pooling import bad_cells, gather
+from princdiff.tables.pooled_columns import bad_cells, gather
 from princdiff.tables.readers import read, stem
 
 

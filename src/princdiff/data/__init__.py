@@ -1,0 +1,1 @@
+"""Rows and groups, checked once: what every solver and test works on."""

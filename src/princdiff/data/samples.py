@@ -1,0 +1,571 @@
+"""Pooled rows as a linear operator: project rows on directions, bring slopes back to features.
+
+The solver needs nothing else of the data, so dense and sparse rows, scaling and centring are all settled
+here. Rows are centred before they are cast to float32 (an offset of 1e6 would leave few distinct values),
+a sparse matrix only implicitly, and divided by one global ``unit`` so that squares neither over- nor
+underflow. A divergence that ignores a common shift is not changed by the centring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import DTypeLike, NDArray
+
+from princdiff.data.labels import Labels
+from princdiff.data.moments import moments, row_blocks
+from princdiff.data.row_chunks import RowChunks
+
+Scale = Literal["pooled", "within"] | None
+
+_BLOCK_BYTES = 4_000_000
+
+
+class Operator(Protocol):
+    """What an ascent sees of the data: two products, for the columns of its batch."""
+
+    def project(self, directions: NDArray, out: NDArray | None = None) -> NDArray:
+        """Every row on every direction: (n_columns, n_features) to (n_columns, n_rows)."""
+        ...
+
+    def backproject(self, slopes: NDArray, out: NDArray | None = None) -> NDArray:
+        """Slopes to gradients of directions: (n_columns, n_rows) to (n_columns, n_features)."""
+        ...
+
+    def take(self, columns: NDArray) -> Operator:
+        """The operator for some of the columns."""
+        ...
+
+    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
+        """Scaled values of some features under the first column's labels, (len(features), n_rows)."""
+        ...
+
+
+class Samples:
+    """Pooled rows, centred and scaled, as a linear operator.
+
+    Parameters
+    ----------
+    rows : array, scipy.sparse matrix or RowChunks of shape (n_rows, n_features)
+        Finite numbers. A sparse matrix is never made dense, rows out of core are never in memory as a whole.
+    scale : {None, "pooled", "within"}
+        None: as measured. "pooled": features divided by their standard deviation over all rows, labels
+        ignored. "within": mean zero and unit variance inside each group, see `for_labels`.
+    weights : array of shape (n_rows,), optional
+        Row weights for means and standard deviations.
+    dtype : {float32, float64}
+        Precision of the products. float32 keeps a scaled copy of dense rows; float64 scales on the fly.
+
+    Attributes
+    ----------
+    centre, deviation : arrays of shape (n_features,)
+        Mean and standard deviation of each feature as measured; the deviation of a constant is exactly 0.
+    factor : array of shape (n_features,)
+        What a centred feature is multiplied by in the scaled space (``unit`` aside): 1, or 1 / deviation,
+        or 0 for a constant feature.
+    unit : float
+        Size of the largest scaled feature; projections are in multiples of it.
+
+    Examples
+    --------
+    >>> samples = Samples(np.array([[0.0, 10.0], [2.0, 10.0]]), scale="pooled")
+    >>> samples.project(np.array([[1.0, 0.0]], dtype=np.float32))
+    array([[-1.,  1.]], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        rows: NDArray | sp.csr_matrix | RowChunks,
+        scale: Scale = None,
+        *,
+        weights: NDArray[np.float64] | None = None,
+        dtype: DTypeLike = np.float32,
+    ) -> None:
+        self.rows = rows
+        self.scale = scale
+        self.weights = weights
+        found = rows.moments(weights) if isinstance(rows, RowChunks) else moments(rows, weights)
+        self.centre, self.deviation = found.mean, found.deviation
+        # Groups are rescaled one by one later; "within" only begins with features of like size.
+        self.factor = (self.deviation > 0) * 1.0 if scale is None else _inverse(self.deviation)
+        self.unit = (float(self.deviation.max(initial=0.0)) or 1.0) if scale is None else 1.0
+        self.mixing: NDArray[np.float64] | None = None
+        self.basis: NDArray[np.float64] | None = None
+        self._products = self._make_products(np.dtype(dtype))
+
+    def _make_products(self, dtype: np.dtype) -> _Products:
+        products = _products(self.rows, self.centre, self.factor / self.unit, dtype)
+        if self.basis is not None and self.scale != "within":
+            products = Deflated(products, self.basis.astype(dtype))
+        return products if self.mixing is None else _MixedProducts(products, self.mixing)
+
+    def _changed(self, **attributes: object) -> Samples:
+        """A copy with other attributes, its products made anew."""
+        other = object.__new__(Samples)
+        other.__dict__.update(self.__dict__)
+        other.__dict__.update(attributes)
+        return other.astype(self.dtype)
+
+    def astype(self, dtype: DTypeLike) -> Samples:
+        """The same rows in another precision."""
+        other = object.__new__(Samples)
+        other.__dict__.update(self.__dict__)
+        other._products = other._make_products(np.dtype(dtype))
+        return other
+
+    def restrict(self, features: NDArray[np.intp]) -> Samples:
+        """The same rows with some of the features only, scaled as before."""
+        if self.basis is not None:
+            raise ValueError("deflated rows need all features: restrict first, then deflate")
+        return self._changed(
+            rows=self.rows[:, features],
+            centre=self.centre[features],
+            deviation=self.deviation[features],
+            factor=self.factor[features],
+        )
+
+    def without(self, features: NDArray[np.bool_]) -> Samples:
+        """The same rows with some features made constant, so that no direction uses them."""
+        return self._changed(factor=self.factor * ~features)
+
+    def deflated(self, directions: NDArray[np.float64]) -> Samples:
+        """The same rows without what they have along some directions, shape (n_directions, n_features).
+
+        A direction b of the result acts as b less its parts along the given ones, so that a best direction
+        is orthogonal to them.
+        """
+        basis = orthonormal_basis(directions)
+        return self._changed(basis=basis) if len(basis) else self
+
+    def take_rows(self, index: NDArray[np.intp]) -> Samples:
+        """Some rows in memory (ascending numbers), centred and scaled as all of them."""
+        return self._changed(
+            rows=self.rows.take(index) if isinstance(self.rows, RowChunks) else self.rows[index],
+            weights=None if self.weights is None else self.weights[index],
+        )
+
+    @property
+    def columns_per_pass(self) -> int | None:
+        """Columns that share a pass over rows out of core; None in memory, where columns share a cache."""
+        return self.rows.columns_per_pass if isinstance(self.rows, RowChunks) else None
+
+    def usable(self, labels: Labels) -> Samples:
+        """The same rows, with features that the first column's groups cannot standardise made constant."""
+        if self.scale != "within":
+            return self
+        usable = StandardisedWithin(self, labels).usable
+        return self if usable[self.varying].all() else self.without(~usable)
+
+    def refuse_overflow(self, degree: float) -> None:
+        """Say that divergences of such data cannot be represented, if that is so."""
+        with np.errstate(over="ignore", under="ignore"):
+            power = np.float64(self.unit) ** degree
+            representable = power > 0.0 and np.isfinite(power * self.n_rows)
+        if not representable:
+            raise ValueError(
+                f"the largest standard deviation of a feature is {self.unit:.3g}: to the power of {degree:g} "
+                'it cannot be represented; rescale the data or use scale="pooled"'
+            )
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Precision of the products."""
+        return self._products.dtype
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.rows.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.rows.shape[1]
+
+    @property
+    def varying(self) -> NDArray[np.bool_]:
+        """Features that are not constant, shape (n_features,)."""
+        return self.factor > 0
+
+    def project(self, directions: NDArray, out: NDArray | None = None) -> NDArray:
+        """Rows on directions: (n_columns, n_features) to (n_columns, n_rows), in multiples of ``unit``."""
+        return self._products.project(directions.astype(self.dtype, copy=False), out)
+
+    def backproject(self, slopes: NDArray, out: NDArray | None = None) -> NDArray:
+        """Slopes to gradients: (n_columns, n_rows) to (n_columns, n_features)."""
+        return self._products.backproject(slopes, out)
+
+    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
+        """Scaled values of some features, contiguous per feature: shape (len(features), n_rows)."""
+        return self._products.feature_columns(features)
+
+    def take(self, columns: NDArray) -> Samples:
+        """Itself: without label-dependent scaling all columns see the same rows."""
+        return self
+
+    def for_labels(self, labels: Labels) -> Operator:
+        """The operator for a batch: itself, or what depends on the columns' labels."""
+        operator: Operator = self
+        if self.scale == "within":
+            operator = StandardisedWithin(self, labels)
+            if self.basis is not None:
+                operator = Deflated(operator, self.basis.astype(self.dtype))
+        return operator if labels.nuisance is None else Residuals(operator, labels)
+
+    def whitened(self, shrinkage: float) -> Samples:
+        """Rows in coordinates whose pooled covariance is the identity, labels ignored.
+
+        The covariance of the scaled features is shrunk towards a multiple of the identity. Directions
+        ``c`` of the result are directions ``c @ mixing`` of the scaled features.
+        """
+        covariance = self.astype(np.float64).covariance()
+        typical = float(np.diag(covariance)[self.varying].mean()) if self.varying.any() else 1.0
+        shrunk = (1 - shrinkage) * covariance + shrinkage * typical * np.diag(self.varying * 1.0)
+        values, vectors = np.linalg.eigh(shrunk)
+        usable = values > 1e-12 * values[-1]
+        roots = np.divide(1.0, np.sqrt(np.abs(values)), out=np.zeros_like(values), where=usable)
+        return self._changed(mixing=(vectors * roots) @ vectors.T)
+
+    def scaled_rows(self, labels: Labels) -> NDArray[np.float64] | sp.csr_matrix:
+        """Rows in the scaled space, in data units, shape (n_rows, n_features); sparse rows stay sparse."""
+        if self.scale == "within":
+            values = self.astype(np.float64).for_labels(labels).feature_columns(np.arange(self.n_features))
+            return values.T
+        if isinstance(self.rows, RowChunks):
+            raise ValueError(f"{self.rows.label} is out of core, and this needs all rows in memory")
+        if sp.issparse(self.rows):
+            scaled = sp.csr_matrix(self.rows.astype(np.float64) @ sp.diags(self.factor))
+        else:
+            scaled = self.rows * self.factor
+        if self.basis is None:
+            return scaled
+        return (scaled.toarray() if sp.issparse(scaled) else scaled) - (scaled @ self.basis.T) @ self.basis
+
+    def covariance(self) -> NDArray[np.float64]:
+        """Covariance of the scaled features over all rows, shape (n_features, n_features)."""
+        weights = np.ones(self.n_rows) if self.weights is None else self.weights
+        share = weights / weights.sum()
+        step = self.columns_per_pass or max(1, _BLOCK_BYTES // (8 * self.n_rows))
+        columns = []
+        for start in range(0, self.n_features, step):
+            features = np.arange(start, min(start + step, self.n_features))
+            columns.append(self.backproject(self.feature_columns(features) * share))
+        return np.concatenate(columns)
+
+
+class StandardisedWithin:
+    """Rows with mean zero and unit variance in each group, for every column's own labels.
+
+    A column's direction b acts as b / sd_g with its own offset on each group g: one product per group
+    instead of one. Features that are constant in some group of a labelling have weight 0 there.
+    """
+
+    def __init__(self, samples: Samples, labels: Labels) -> None:
+        self._samples = samples
+        self._labels = labels
+        self._means, self._factors = _group_moments(samples, labels)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self._samples.n_features
+
+    @property
+    def usable(self) -> NDArray[np.bool_]:
+        """Features that vary in every group of the first column's labels, shape (n_features,)."""
+        return self._factors[0][self._labels.columns[0]] > 0
+
+    def take(self, columns: NDArray) -> StandardisedWithin:
+        """The operator for some of the columns."""
+        other = object.__new__(StandardisedWithin)
+        other.__dict__.update(self.__dict__)
+        other._labels = self._labels.take(columns)
+        return other
+
+    def project(self, directions: NDArray, out: NDArray | None = None) -> NDArray:
+        """Standardised rows on directions; held-out rows get 0."""
+        dtype = self._samples.dtype
+        result = np.zeros((len(directions), self._samples.n_rows), dtype) if out is None else out
+        result.fill(0)
+        which = self._labels.columns
+        codes = self._labels.codes[which]
+        for group in range(self._labels.n_groups):
+            scaled = directions * self._factors[group][which]
+            offset = np.einsum("cd,cd->c", scaled, self._means[group][which])
+            part = self._samples.project(scaled.astype(dtype))
+            part -= offset.astype(dtype)[:, None]
+            np.copyto(result, part, where=codes == group)
+        return result
+
+    def backproject(self, slopes: NDArray, out: NDArray | None = None) -> NDArray:
+        """Slopes to gradients through each group's own scaling."""
+        which = self._labels.columns
+        codes = self._labels.codes[which]
+        total = np.zeros((len(slopes), self._samples.n_features), slopes.dtype) if out is None else out
+        total.fill(0)
+        for group in range(self._labels.n_groups):
+            part = slopes * (codes == group)
+            gradient = self._samples.backproject(part)
+            gradient -= part.sum(axis=1)[:, None] * self._means[group][which].astype(part.dtype)
+            total += gradient * self._factors[group][which].astype(part.dtype)
+        return total
+
+    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
+        """Standardised values of some features under the first column's labels."""
+        which = self._labels.columns[0]
+        values = self._samples.feature_columns(features)
+        result = np.zeros_like(values)
+        for group in range(self._labels.n_groups):
+            inside = self._labels.codes[which] == group
+            mean = self._means[group][which][features].astype(values.dtype)
+            factor = self._factors[group][which][features].astype(values.dtype)
+            result[:, inside] = (values[:, inside] - mean[:, None]) * factor[:, None]
+        return result
+
+
+class Residuals:
+    """Rows with what each column's nuisance variables explain taken out of their projections."""
+
+    def __init__(self, operator: Operator, labels: Labels) -> None:
+        self._operator, self._labels = operator, labels
+
+    def take(self, columns: NDArray) -> Residuals:
+        """The operator for some of the columns."""
+        return Residuals(self._operator.take(columns), self._labels.take(columns))
+
+    def project(self, directions: NDArray, out: NDArray | None = None) -> NDArray:
+        """Residuals of the projections."""
+        return self._residual(self._operator.project(directions, out))
+
+    def backproject(self, slopes: NDArray, out: NDArray | None = None) -> NDArray:
+        """Slopes to gradients; taking residuals is its own adjoint."""
+        return self._operator.backproject(self._residual(slopes), out)
+
+    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
+        """Residuals of some features under the first column's labels."""
+        values = self._operator.feature_columns(features)
+        return self.take(np.zeros(len(features), dtype=np.intp))._residual(values)
+
+    def _residual(self, values: NDArray) -> NDArray:
+        assert self._labels.nuisance is not None
+        basis = self._labels.nuisance[self._labels.columns].astype(values.dtype)
+        explained = np.einsum("cn,cnq->cq", values, basis)
+        values -= np.einsum("cq,cnq->cn", explained, basis)
+        return values
+
+
+def orthonormal_basis(directions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Orthonormal rows that span the given ones, shape (rank, n_features).
+
+    Examples
+    --------
+    >>> orthonormal_basis(np.array([[0.0, 2.0], [0.0, 1.0]])).shape
+    (1, 2)
+    """
+    _, sizes, rows = np.linalg.svd(directions, full_matrices=False)
+    return rows[sizes > 1e-10 * max(sizes.max(initial=0.0), np.finfo(np.float64).tiny)]
+
+
+class Deflated:
+    """Rows without what they have along an orthonormal basis: project(b) sees b less its part in it.
+
+    Parameters
+    ----------
+    inner : Operator or products
+        The rows.
+    basis : array of shape (n_directions, n_features)
+        Orthonormal directions.
+    """
+
+    def __init__(self, inner: Any, basis: NDArray) -> None:
+        self.dtype = basis.dtype
+        self._inner, self._basis = inner, basis
+
+    def take(self, columns: NDArray) -> Deflated:
+        """The operator for some of the columns."""
+        return Deflated(self._inner.take(columns), self._basis)
+
+    def project(self, directions: NDArray, out: NDArray | None = None) -> NDArray:
+        """Rows on the remaining part of directions."""
+        return self._inner.project(self._remaining(directions), out)
+
+    def backproject(self, slopes: NDArray, out: NDArray | None = None) -> NDArray:
+        """Slopes to gradients orthogonal to the basis."""
+        return self._remaining(self._inner.backproject(slopes, None), out)
+
+    def backproject_squares(self, slopes: NDArray) -> NDArray:
+        """Not needed: groups are standardised before anything is taken out."""
+        raise NotImplementedError("deflated rows are not scaled within groups")
+
+    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
+        """Values of single features without their part along the basis."""
+        inner = self._inner
+        # An operator for several labellings shows the features under those of its first column.
+        first = np.zeros(len(self._basis), dtype=np.intp)
+        along = (inner.take(first) if hasattr(inner, "take") else inner).project(self._basis, None)
+        return inner.feature_columns(features) - self._basis[:, features].T @ along
+
+    def _remaining(self, directions: NDArray, out: NDArray | None = None) -> NDArray:
+        return np.subtract(directions, (directions @ self._basis.T) @ self._basis, out=out)
+
+
+def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
+
+
+def _group_moments(samples: Samples, labels: Labels) -> tuple[list[NDArray], list[NDArray]]:
+    """Per group, mean and inverse standard deviation of the scaled features, (n_labellings, n_features)."""
+    exact = samples.astype(np.float64)
+    weights = np.ones(samples.n_rows) if samples.weights is None else samples.weights
+    means, deviations = [], []
+    for group in range(labels.n_groups):
+        mass = (labels.codes == group) * weights
+        mass /= mass.sum(axis=1, keepdims=True)
+        mean = exact.backproject(mass)
+        square = exact._products.backproject_squares(mass)
+        variance = np.maximum(square - mean**2, 0.0)
+        # Rounding leaves a constant with a variance near the square of machine precision, not 0.
+        variance[variance < 1e-14 * np.maximum(square, mean**2)] = 0.0
+        means.append(mean)
+        deviations.append(np.sqrt(variance))
+    usable = np.logical_and.reduce([deviation > 0 for deviation in deviations])
+    return means, [_inverse(deviation) * usable for deviation in deviations]
+
+
+class _Products(Protocol):
+    """Products with (rows - centre) * factor."""
+
+    dtype: np.dtype
+
+    def project(self, directions: NDArray, out: NDArray | None) -> NDArray: ...
+    def backproject(self, slopes: NDArray, out: NDArray | None) -> NDArray: ...
+    def backproject_squares(self, slopes: NDArray) -> NDArray: ...
+    def feature_columns(self, features: NDArray[np.intp]) -> NDArray: ...
+
+
+class _MixedProducts:
+    """Products in coordinates that mix the features: x -> mixing @ x."""
+
+    def __init__(self, products: _Products, mixing: NDArray[np.float64]) -> None:
+        self.dtype = products.dtype
+        self._products, self._mixing = products, mixing.astype(products.dtype)
+
+    def project(self, directions: NDArray, out: NDArray | None) -> NDArray:
+        return self._products.project(directions @ self._mixing, out)
+
+    def backproject(self, slopes: NDArray, out: NDArray | None) -> NDArray:
+        return np.matmul(self._products.backproject(slopes, None), self._mixing.T, out=out)
+
+    def backproject_squares(self, slopes: NDArray) -> NDArray:
+        raise NotImplementedError("whitened rows are not scaled within groups")
+
+    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
+        return self._products.project(self._mixing[features], None)
+
+
+def _products(
+    rows: NDArray | sp.csr_matrix | RowChunks, centre: NDArray, factor: NDArray, dtype: np.dtype
+) -> _Products:
+    if isinstance(rows, RowChunks):
+        return rows.products(centre, factor, dtype)
+    if sp.issparse(rows):
+        return _SparseProducts(rows, centre, factor, dtype)
+    if dtype == np.float64:
+        return _BlockwiseProducts(rows, centre, factor)
+    return _DenseProducts(rows, centre, factor, dtype)
+
+
+class _DenseProducts:
+    """A scaled copy of the rows, one matrix product each way."""
+
+    def __init__(self, rows: NDArray, centre: NDArray, factor: NDArray, dtype: np.dtype) -> None:
+        self.dtype = dtype
+        self._scaled = np.empty(rows.shape, dtype)
+        for block in row_blocks(rows):
+            self._scaled[block] = (rows[block] - centre) * factor
+
+    def project(self, directions: NDArray, out: NDArray | None) -> NDArray:
+        return np.matmul(directions, self._scaled.T, out=out)
+
+    def backproject(self, slopes: NDArray, out: NDArray | None) -> NDArray:
+        return np.matmul(slopes, self._scaled, out=out)
+
+    def backproject_squares(self, slopes: NDArray) -> NDArray:
+        return slopes @ self._scaled**2
+
+    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
+        return np.ascontiguousarray(self._scaled[:, features].T)
+
+
+class _BlockwiseProducts:
+    """Float64 without a second copy of the data: row blocks are scaled as they pass."""
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, rows: NDArray, centre: NDArray, factor: NDArray) -> None:
+        self._rows, self._centre, self._factor = rows, centre, factor
+
+    def _blocks(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        for block in row_blocks(self._rows):
+            yield block, (self._rows[block] - self._centre) * self._factor
+
+    def project(self, directions: NDArray, out: NDArray | None) -> NDArray:
+        if out is None:
+            out = np.empty((len(directions), self._rows.shape[0]))
+        for block, scaled in self._blocks():
+            out[:, block] = directions @ scaled.T
+        return out
+
+    def backproject(self, slopes: NDArray, out: NDArray | None) -> NDArray:
+        if out is None:
+            out = np.empty((len(slopes), self._rows.shape[1]))
+        out.fill(0)
+        for block, scaled in self._blocks():
+            out += slopes[:, block] @ scaled
+        return out
+
+    def backproject_squares(self, slopes: NDArray) -> NDArray:
+        total = np.zeros((len(slopes), self._rows.shape[1]))
+        for block, scaled in self._blocks():
+            total += slopes[:, block] @ scaled**2
+        return total
+
+    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
+        values = (self._rows[:, features] - self._centre[features]) * self._factor[features]
+        return np.ascontiguousarray(values.T)
+
+
+class _SparseProducts:
+    """Scaled non-zeros in the sparsity pattern of the rows; the centre is taken off the products."""
+
+    def __init__(self, rows: sp.csr_matrix, centre: NDArray, factor: NDArray, dtype: np.dtype) -> None:
+        self.dtype = dtype
+        rows = rows.tocsr()
+        scaled = (rows.data * factor[rows.indices]).astype(dtype)
+        self._rows = sp.csr_matrix((scaled, rows.indices, rows.indptr), shape=rows.shape)
+        self._features = self._rows.T
+        self._shift = centre * factor
+
+    def project(self, directions: NDArray, out: NDArray | None) -> NDArray:
+        product = self._rows @ np.ascontiguousarray(directions.T)
+        offset = directions.astype(np.float64) @ self._shift
+        if out is None:
+            out = np.empty((len(directions), self._rows.shape[0]), self.dtype)
+        np.subtract(product.T, offset.astype(self.dtype)[:, None], out=out)
+        return out
+
+    def backproject(self, slopes: NDArray, out: NDArray | None) -> NDArray:
+        product = (self._features @ np.ascontiguousarray(slopes.T)).T
+        return np.subtract(product, np.outer(slopes.sum(axis=1), self._shift).astype(slopes.dtype), out=out)
+
+    def backproject_squares(self, slopes: NDArray) -> NDArray:
+        first = (self._features @ slopes.T).T
+        second = (self._features.power(2) @ slopes.T).T
+        return second - 2 * first * self._shift + np.outer(slopes.sum(axis=1), self._shift**2)
+
+    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
+        values = self._rows[:, features].toarray().T.astype(self.dtype)
+        return np.ascontiguousarray(values - self._shift[features].astype(self.dtype)[:, None])

@@ -1,0 +1,244 @@
+"""Bad input gets a clear error: it names the column, row or parameter, says what was found and what to do."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+    _check_sample_weight,
+    column_or_1d,
+    validate_data,
+)
+
+from princdiff.data.labels import HELD_OUT
+from princdiff.data.memory import spoken
+from princdiff.data.opening import out_of_core
+from princdiff.data.row_chunks import RowChunks
+
+_SHOWN = 5
+
+
+def check_rows(
+    estimator: Any, X: Any, *, reset: bool, streams: bool = False
+) -> NDArray | sp.csr_matrix | RowChunks:
+    """Rows as a finite float array or CSR matrix; feature names are remembered or compared.
+
+    Rows out of core that fit into their budget of memory are loaded; others stay where they are if the
+    caller can stream them, and are refused otherwise.
+    """
+    chunked = out_of_core(X)
+    if chunked is not None:
+        X = _loaded_if_it_fits(chunked)
+        if isinstance(X, RowChunks):
+            return _check_chunks(estimator, X, reset, streams)
+    _refuse_text_columns(X)
+    rows = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        ensure_min_samples=2 if reset else 1,
+    )
+    names = getattr(estimator, "feature_names_in_", None)
+    refuse_non_finite(rows, names)
+    return rows
+
+
+def _loaded_if_it_fits(rows: RowChunks) -> Any:
+    if not rows.fits:
+        return rows
+    loaded = rows.load()
+    if rows.feature_names is None or sp.issparse(loaded):
+        return loaded
+    return pd.DataFrame(loaded, columns=rows.feature_names, copy=False)
+
+
+def _check_chunks(estimator: Any, rows: RowChunks, reset: bool, streams: bool) -> RowChunks:
+    """Rows out of core: their shape and names; the values are checked as they pass."""
+    if not streams:
+        raise ValueError(
+            f"{rows.label} ({rows.shape[0]} x {rows.shape[1]}) does not fit into its memory budget of "
+            f"{spoken(rows.memory)}, and this function needs all rows in memory: give a larger memory= to "
+            "open_rows, or a sample of the rows; PDA, SPARDA and permutation_test work out of core"
+        )
+    if reset and rows.shape[0] < 2:
+        raise ValueError(f"{rows.label} has {rows.shape[0]} row(s); at least two groups of two are needed")
+    if rows.shape[1] < 1:
+        raise ValueError(f"{rows.label} has no features")
+    # scikit-learn looks at names and shape only: an empty table, or an array without memory, has them.
+    named: Any = np.broadcast_to(np.float32(0), rows.shape)
+    if rows.feature_names is not None:
+        named = pd.DataFrame(columns=rows.feature_names)
+    _check_feature_names(estimator, named, reset=reset)
+    _check_n_features(estimator, named, reset=reset)
+    return rows
+
+
+def _refuse_text_columns(X: Any) -> None:
+    """A DataFrame with text or dates: name the columns (an array has one dtype, which NumPy reports)."""
+    if not hasattr(X, "dtypes") or not hasattr(X, "columns"):
+        return
+    if len(X.columns) == 0:
+        # Without a dtype to look at scikit-learn would stumble over the table before it counts.
+        raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+    wrong = [
+        str(name)
+        for name, dtype in zip(X.columns, X.dtypes, strict=True)
+        if getattr(dtype, "kind", "f") not in "biuf"
+    ]
+    if wrong:
+        raise ValueError(
+            f"{_listed('column', wrong)} not numeric; leave out such columns or encode them as numbers"
+        )
+
+
+def refuse_non_finite(rows: Any, names: NDArray | None) -> None:
+    """Name the columns that hold NaN or infinity."""
+    values: Any = rows.data if sp.issparse(rows) else rows
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite_sum = np.isfinite(values.sum(dtype=np.float64))
+    if finite_sum or np.isfinite(values).all():
+        return
+    bad = ~np.isfinite(values)
+    if sp.issparse(rows):
+        per_column = np.bincount(rows.indices[bad], minlength=rows.shape[1])
+    else:
+        per_column = bad.sum(axis=0)
+    columns = np.flatnonzero(per_column)
+    labels = [str(column) if names is None else str(names[column]) for column in columns]
+    counts = ", ".join(str(int(per_column[column])) for column in columns[:_SHOWN])
+    raise ValueError(
+        f"Input X contains NaN or infinity: {_listed('column', labels)} affected "
+        f"({counts} value{'s' if per_column.sum() > 1 else ''}); drop or impute them first"
+    )
+
+
+def _listed(noun: str, names: list[str]) -> str:
+    """Some names as words: "columns 'a', 'b' and 3 more are"."""
+    shown = ", ".join(repr(name) for name in names[:_SHOWN])
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    plural = len(names) > 1
+    return f"{noun}{'s' if plural else ''} {shown}{more} {'are' if plural else 'is'}"
+
+
+def check_groups(y: Any, n_rows: int) -> tuple[NDArray, NDArray[np.uint8]]:
+    """Group names, sorted, and each row's group as a code."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None: y says which group a row is in")
+    y = column_or_1d(y, warn=True)
+    if len(y) != n_rows:
+        raise ValueError(f"y has {len(y)} labels but X has {n_rows} rows; they must agree")
+    refuse_missing(y, "y")
+    try:
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError as error:
+        kinds = ", ".join(sorted({type(label).__name__ for label in y.tolist()}))
+        raise ValueError(f"y mixes labels that cannot be sorted ({kinds}); use strings or numbers") from error
+    if len(classes) < 2:
+        only = str(classes[0])
+        raise ValueError(f"y has one class only, {only!r}: at least two groups are needed to compare")
+    if len(classes) >= HELD_OUT:
+        raise ValueError(f"y has {len(classes)} groups; at most {HELD_OUT - 1} can be compared")
+    sizes = np.bincount(codes)
+    small = np.flatnonzero(sizes < 2)
+    if len(small):
+        names = _listed("group", [str(classes[group]) for group in small])
+        raise ValueError(
+            f"{names} in y with one row only (n_samples = 1); every group needs at least two rows"
+        )
+    return classes, codes.astype(np.uint8)
+
+
+def refuse_missing(y: NDArray, name: str) -> None:
+    """Labels of rows must all be there."""
+    missing = np.asarray(pd.isna(y))
+    if missing.any():
+        first = int(np.flatnonzero(missing)[0])
+        raise ValueError(
+            f"Input {name} contains NaN: {int(missing.sum())} labels are missing, the first in row {first}"
+        )
+
+
+def check_weights(
+    sample_weight: Any, rows: NDArray | sp.csr_matrix, codes: NDArray[np.uint8], classes: NDArray
+) -> NDArray[np.float64] | None:
+    """Row weights, or None where they are all equal."""
+    if sample_weight is None:
+        return None
+    weights = _check_sample_weight(sample_weight, rows, dtype=np.float64)
+    negative = np.flatnonzero(weights < 0)
+    if len(negative):
+        row = negative[0]
+        raise ValueError(
+            f"sample_weight must not be negative: {len(negative)} are, "
+            f"the first is {weights[row]:g} in row {row}"
+        )
+    empty = [str(name) for code, name in enumerate(classes) if not weights[codes == code].any()]
+    if empty:
+        raise ValueError(f"{_listed('group', empty)} left without weight: all its sample_weight are zero")
+    if (weights == weights[0]).all():
+        return None
+    # Only ratios matter: by a power of two, so exactly, into a range where sums are safe.
+    return np.ldexp(weights, -np.frexp(weights.max())[1])
+
+
+def check_level(n_features: Any, available: int) -> int:
+    """A number of features between 1 and all."""
+    if isinstance(n_features, bool) or not isinstance(n_features, numbers.Integral):
+        raise ValueError(f"n_features must be a whole number or 'auto', got {n_features!r}")
+    if not 1 <= int(n_features) <= available:
+        raise ValueError(
+            f"n_features must be between 1 and {available}, got {n_features}: X has {available} feature(s)"
+        )
+    return int(n_features)
+
+
+def check_penalty(penalty: Any) -> float:
+    """A finite non-negative number."""
+    valid = isinstance(penalty, numbers.Real) and not isinstance(penalty, bool)
+    if not valid or not 0 <= penalty < np.inf:
+        raise ValueError(f"penalty must be a number >= 0 or 'auto', got {penalty!r}")
+    return float(penalty)
+
+
+def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    """A parameter that takes one of a few values."""
+    if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+
+
+def check_subsample(subsample: Any) -> None:
+    """A number of rows that is worth a search, "auto" or None."""
+    if subsample is None or (isinstance(subsample, str) and subsample == "auto"):
+        return
+    whole = isinstance(subsample, numbers.Integral) and not isinstance(subsample, bool)
+    if not whole or subsample < 100:
+        raise ValueError(
+            f"subsample must be 'auto', None or a number of rows, at least 100; got {subsample!r}"
+        )
+
+
+def check_positive(name: str, value: Any, *, whole: bool) -> None:
+    """A parameter that must be a positive number."""
+    kind: Any = numbers.Integral if whole else numbers.Real
+    if isinstance(value, bool) or not isinstance(value, kind) or not value > 0:
+        raise ValueError(f"{name} must be a positive {'whole ' if whole else ''}number, got {value!r}")
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """A generator from whatever scikit-learn accepts as random_state."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(check_random_state(random_state).randint(2**31))

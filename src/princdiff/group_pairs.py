@@ -1,0 +1,208 @@
+"""More than two groups, two at a time: every pair, or each group against all the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import false_discovery_control
+from tqdm import tqdm
+
+from princdiff.comparison import compare_prepared, refuse_single_rows
+from princdiff.data import validate
+from princdiff.result import DifferenceResult
+from princdiff.steps import Clock, Options
+from princdiff.tables import Prepared, prepare
+
+REST = "rest"
+_READING = ("features", "sample_weight", "blocks", "covariates", "missing", "strict")
+
+
+@dataclass(frozen=True)
+class GroupsResult:
+    """Comparisons of several groups, two at a time.
+
+    Attributes
+    ----------
+    table : DataFrame with one row per comparison
+        ``group``, ``other``, ``divergence``, ``effect``, ``pvalue``, ``adjusted`` (for the number of
+        comparisons), ``features`` (the leading ones, comma-separated).
+    results : dict
+        A `DifferenceResult` for each (group, other).
+    adjustment : str
+        How p-values were adjusted.
+    """
+
+    table: pd.DataFrame
+    results: dict[tuple[str, ...], DifferenceResult]
+    adjustment: str
+
+    def matrix(self, column: str = "adjusted") -> pd.DataFrame:
+        """A column of the table as groups x groups (or groups x rest); NaN on the diagonal.
+
+        Parameters
+        ----------
+        column : str, default="adjusted"
+            "divergence", "effect", "pvalue" or "adjusted".
+
+        Returns
+        -------
+        DataFrame
+        """
+        validate.check_choice("column", column, ("divergence", "effect", "pvalue", "adjusted"))
+        wide = self.table.pivot(index="group", columns="other", values=column)
+        if (self.table["other"] == REST).all():
+            return wide.rename_axis(index=None, columns=None)
+        names = list(dict.fromkeys([*self.table["group"], *self.table["other"]]))
+        wide = wide.reindex(index=names, columns=names)
+        both = wide.combine_first(wide.T).reindex(index=names, columns=names)
+        return both.rename_axis(index=None, columns=None)
+
+
+def compare_groups(
+    X: Any,
+    *,
+    groups: Any,
+    against: str = "each other",
+    adjustment: str = "holm",
+    progress: bool = False,
+    **options: Any,
+) -> GroupsResult:
+    """Compare several groups two at a time, with p-values adjusted for their number.
+
+    Parameters
+    ----------
+    X : path, DataFrame (pandas or polars), array, scipy.sparse matrix or AnnData
+        Rows of all groups.
+    groups : str or array of shape (n_rows,)
+        Column that tells the groups, or a label for each row.
+    against : {"each other", "rest"}, default="each other"
+        Every pair of groups, or each group against all others together.
+    adjustment : {"holm", "benjamini-hochberg", "none"}, default="holm"
+        "holm" bounds the chance of any false claim, "benjamini-hochberg" the share of false claims.
+    progress : bool, default=False
+        Show a progress bar.
+    **options
+        Passed to `princdiff.compare`, which is called once per comparison.
+
+    Returns
+    -------
+    GroupsResult
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> table = pd.DataFrame(rng.normal(size=(90, 2)), columns=["height", "weight"])
+    >>> table["site"] = np.repeat(["a", "b", "c"], 30)
+    >>> table.loc[table["site"] == "c", "weight"] += 2
+    >>> result = compare_groups(table, groups="site", n_permutations=99, select=False)
+    >>> result.table[["group", "other", "adjusted"]].values.tolist()
+    [['a', 'b', 0.12], ['a', 'c', 0.03], ['b', 'c', 0.03]]
+    """
+    validate.check_choice("against", against, ("each other", "rest"))
+    validate.check_choice("adjustment", adjustment, ("holm", "benjamini-hochberg", "none"))
+    chosen, reading = _sorted_options(options)
+    prepared = prepare(X, groups=groups, **reading)
+    refuse_single_rows(prepared)
+    names = prepared.groups
+    if len(names) < 3:
+        raise ValueError(f"found {len(names)} groups; with two groups use princdiff.compare")
+    if against == "rest" and REST in names:
+        raise ValueError(f'a group is called {REST!r}, which against="rest" uses for the others; rename it')
+    numbers = range(len(names))
+    pairs = list(combinations(numbers, 2)) if against == "each other" else [(g, None) for g in numbers]
+    asked = {"missing": reading.get("missing", "error"), "features": reading.get("features")}
+    results = {}
+    for g, h in tqdm(pairs, desc="comparisons", disable=None if progress else True, leave=False):
+        part = _two_groups(prepared, g, h)
+        results[part.groups] = compare_prepared(part, chosen, Clock(chosen.time_budget), asked)
+    return GroupsResult(_table(results, adjustment), results, adjustment)
+
+
+def _sorted_options(options: dict[str, Any]) -> tuple[Options, dict[str, Any]]:
+    """What belongs to the comparison, and what to the reading of the table."""
+    reading = {name: options.pop(name) for name in _READING if name in options}
+    if "sample_weight" in reading:
+        reading["weights"] = reading.pop("sample_weight")
+    known = [field.name for field in fields(Options)]
+    unknown = [name for name in options if name not in known]
+    if unknown:
+        raise TypeError(
+            f"compare_groups does not know {unknown[0]}=; there are {', '.join([*known, *_READING])}"
+        )
+    return Options(**options), reading
+
+
+def _two_groups(prepared: Prepared, group: int, other: int | None) -> Prepared:
+    """Rows of one group and of another one, or of all the others."""
+    codes = prepared.codes
+    inside = np.ones(len(codes), dtype=bool) if other is None else (codes == group) | (codes == other)
+    names = (prepared.groups[group], REST if other is None else prepared.groups[other])
+
+    def taken(values: NDArray | None) -> NDArray | None:
+        return None if values is None else values[inside]
+
+    return replace(
+        prepared,
+        rows=prepared.rows[inside],
+        codes=(codes[inside] != group).astype(np.uint8),
+        groups=names,
+        kept=prepared.kept[inside],
+        weights=taken(prepared.weights),
+        blocks=taken(prepared.blocks),
+        covariates=taken(prepared.covariates),
+    )
+
+
+def _table(results: dict[tuple[str, ...], DifferenceResult], adjustment: str) -> pd.DataFrame:
+    pvalues = np.array([result.pvalue for result in results.values()])
+    return pd.DataFrame(
+        {
+            "group": [group for group, _ in results],
+            "other": [other for _, other in results],
+            "divergence": [float(result.divergences[0]) for result in results.values()],
+            "effect": [result.effect for result in results.values()],
+            "pvalue": pvalues,
+            "adjusted": adjusted(pvalues, adjustment),
+            "features": [", ".join(result.selected[:5]) for result in results.values()],
+        }
+    )
+
+
+def adjusted(pvalues: ArrayLike, adjustment: str = "holm") -> NDArray[np.float64]:
+    """P-values adjusted for their number.
+
+    Parameters
+    ----------
+    pvalues : array of shape (n,)
+        Some may be NaN (not tested); they stay so and do not count.
+    adjustment : {"holm", "benjamini-hochberg", "none"}
+        Kind of control.
+
+    Returns
+    -------
+    array of shape (n,)
+
+    Examples
+    --------
+    >>> adjusted([0.01, 0.04, 0.03])
+    array([0.03, 0.06, 0.06])
+    """
+    result = np.array(pvalues, dtype=np.float64)
+    known = ~np.isnan(result)
+    values = result[known]
+    if adjustment == "none" or len(values) == 0:
+        return result
+    if adjustment == "benjamini-hochberg":
+        result[known] = false_discovery_control(values)
+        return result
+    order = np.argsort(values, kind="stable")
+    steps = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
+    stepped = np.empty_like(values)
+    stepped[order] = np.minimum(steps, 1.0)
+    result[known] = stepped
+    return result

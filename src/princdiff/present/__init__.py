@@ -1,0 +1,1 @@
+"""What people see: plots, the terminal and the HTML page."""

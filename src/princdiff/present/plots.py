@@ -1,0 +1,452 @@
+"""Pictures: each function takes and returns matplotlib Axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike, NDArray
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""One colour a group, distinguishable by colour-blind readers (Okabe and Ito)."""
+
+_GRID_POINTS = 400
+_LONGEST_NAME = 32
+
+
+def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def projection(
+    values: ArrayLike,
+    groups: ArrayLike,
+    *,
+    order: ArrayLike | None = None,
+    ax: Axes | None = None,
+    xlabel: str = "projection",
+) -> Axes:
+    """Draw the projected distributions of the groups as smooth densities over the rows themselves.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows,)
+        Projected rows, as `PDA.transform` gives them.
+    groups : array of shape (n_rows,)
+        Group of each row.
+    order : array of shape (n_groups,), optional
+        The groups in the order of their colours; default sorted.
+    ax : Axes, optional
+        Where to draw.
+    xlabel : str
+        What the axis shows.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> ax = projection(np.arange(10.0), np.repeat(["a", "b"], 5))
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['a (5 rows)', 'b (5 rows)']
+    """
+    ax = _axes(ax, (6.4, 3.6))
+    values, groups = np.asarray(values, dtype=float).ravel(), np.asarray(groups)
+    names = np.unique(groups) if order is None else np.asarray(order)
+    margin = 0.08 * (np.ptp(values) or 1.0)
+    grid = np.linspace(values.min() - margin, values.max() + margin, _GRID_POINTS)
+    tallest = 0.0
+    for index, name in enumerate(names):
+        members = values[groups == name]
+        density = _density(members, grid)
+        tallest = max(tallest, float(density.max()))
+        colour = COLOURS[index % len(COLOURS)]
+        ax.fill_between(grid, density, color=colour, alpha=0.25, linewidth=0)
+        ax.plot(grid, density, color=colour, label=f"{name} ({len(members)} rows)")
+    for index, name in enumerate(names):
+        level = -tallest * 0.045 * (index + 1)
+        members = values[groups == name]
+        colour = COLOURS[index % len(COLOURS)]
+        ax.plot(members, np.full(len(members), level), "|", color=colour, alpha=0.5, markersize=5)
+    ax.set_ylim(-tallest * 0.045 * (len(names) + 1), tallest * 1.08)
+    ax.set_xlabel(xlabel)
+    ax.set_yticks([])
+    ax.spines[["left", "top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    return ax
+
+
+def _density(members: NDArray[np.float64], grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Gaussian kernel density on a grid; a group without spread is drawn as a narrow peak."""
+    from scipy.stats import gaussian_kde
+
+    if len(members) > 1 and np.ptp(members) > 1e-9 * np.ptp(grid):
+        return gaussian_kde(members)(grid)
+    width = np.ptp(grid) / 100
+    return np.exp(-0.5 * ((grid - members.mean()) / width) ** 2) / (width * np.sqrt(2 * np.pi))
+
+
+def weights(
+    direction: ArrayLike,
+    names: ArrayLike | None = None,
+    *,
+    shares: ArrayLike | None = None,
+    top: int = 15,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the largest weights of a direction, with sign, and each feature's share of the difference.
+
+    Parameters
+    ----------
+    direction : array of shape (n_features,)
+        Weights, as a row of ``components_``.
+    names : array of shape (n_features,), optional
+        Feature names.
+    shares : array of shape (n_features,), optional
+        Share of each feature, written beside its bar.
+    top : int
+        How many features.
+    ax : Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> ax = weights([0.6, 0.0, -0.8], ["a", "b", "c"])
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['c', 'a']
+    """
+    direction = np.asarray(direction, dtype=float)
+    labels: Any = [f"x{j}" for j in range(len(direction))] if names is None else names
+    order = np.argsort(-np.abs(direction), kind="stable")[:top]
+    order = order[direction[order] != 0]
+    ax = _axes(ax, (6.4, 0.8 + 0.28 * max(len(order), 3)))
+    rows = np.arange(len(order))
+    colours = [COLOURS[0] if direction[j] > 0 else COLOURS[1] for j in order]
+    ax.barh(rows, direction[order], color=colours, height=0.7)
+    if shares is not None:
+        _write_shares(ax, rows, direction[order], np.asarray(shares)[order])
+    ax.set_yticks(rows, [_shortened(str(labels[j])) for j in order])
+    ax.invert_yaxis()
+    ax.axvline(0, color="0.3", linewidth=0.8)
+    ax.set_xlabel("weight" if shares is None else "weight (and share of the difference)")
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    return ax
+
+
+def _write_shares(ax: Axes, rows: NDArray, bars: NDArray, shares: NDArray) -> None:
+    longest = np.abs(bars).max(initial=0.0) or 1.0
+    # Of hundreds of features each has little.
+    decimals = 0 if np.abs(shares).max(initial=0.0) >= 0.05 else 1
+    for row, bar, share in zip(rows, bars, shares, strict=True):
+        ax.annotate(
+            f"{100 * share:.{decimals}f} %",
+            (bar, row),
+            xytext=(4 if bar >= 0 else -4, 0),
+            textcoords="offset points",
+            va="center",
+            ha="left" if bar >= 0 else "right",
+            fontsize="small",
+        )
+    # Room for the figures beyond the longest bars.
+    low, high = min(bars.min(initial=0.0), 0.0), max(bars.max(initial=0.0), 0.0)
+    ax.set_xlim(low - 0.22 * longest * (low < 0), high + 0.22 * longest * (high > 0))
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+
+
+def quantile_densities(
+    quantiles: dict[str, NDArray[np.float64]], levels: NDArray[np.float64], *, ax: Axes | None = None
+) -> Axes:
+    """Draw densities made from the groups' quantile functions, their quantile differences shaded below.
+
+    Parameters
+    ----------
+    quantiles : dict of arrays of shape (n_levels,)
+        Quantiles of each group's projection.
+    levels : array of shape (n_levels,)
+        Probabilities at which they were taken.
+    ax : Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> levels = np.linspace(0.05, 0.95, 19)
+    >>> ax = quantile_densities({"a": levels, "b": levels + 1}, levels)
+    >>> len(ax.lines) >= 2
+    True
+    """
+    ax = _axes(ax, (6.4, 3.6))
+    everything = np.concatenate(list(quantiles.values()))
+    margin = 0.08 * (np.ptp(everything) or 1.0)
+    grid = np.linspace(everything.min() - margin, everything.max() + margin, _GRID_POINTS)
+    tallest = 0.0
+    for index, (name, values) in enumerate(quantiles.items()):
+        density = _density(values, grid)
+        tallest = max(tallest, float(density.max()))
+        colour = COLOURS[index % len(COLOURS)]
+        ax.fill_between(grid, density, color=colour, alpha=0.25, linewidth=0)
+        ax.plot(grid, density, color=colour, label=str(name))
+    ax.set_xlabel("projection on the direction found")
+    if len(quantiles) == 2:
+        _draw_transport(ax, list(quantiles.values()), levels, tallest)
+        ax.set_xlabel("projection (grey: differences of quantiles)")
+    ax.set_yticks([])
+    ax.spines[["left", "top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    return ax
+
+
+def _draw_transport(ax: Axes, pair: list[NDArray], levels: NDArray[np.float64], tallest: float) -> None:
+    """Below the densities, the way each quantile of one group moves to become the other's."""
+    depth = -0.28 * tallest
+    rows = depth * (0.25 + 0.75 * levels)
+    ax.fill_betweenx(rows, pair[0], pair[1], color="0.5", alpha=0.3, linewidth=0)
+    for index, values in enumerate(pair):
+        ax.plot(values, rows, color=COLOURS[index], linewidth=1.2)
+    ax.set_ylim(1.15 * depth, 1.08 * tallest)
+
+
+def null_distribution(null: ArrayLike, observed: float, pvalue: float, *, ax: Axes | None = None) -> Axes:
+    """Draw a histogram of the relabellings' statistics, and the observed one.
+
+    Parameters
+    ----------
+    null : array of shape (n_permutations,)
+        Statistics of the relabellings.
+    observed : float
+        Observed statistic.
+    pvalue : float
+        Its p-value.
+    ax : Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> ax = null_distribution(np.arange(10.0), 12.0, 1 / 11)
+    >>> ax.get_xlabel()
+    'statistic'
+    """
+    ax = _axes(ax, (6.4, 3.0))
+    null = np.asarray(null, dtype=float)
+    bins = int(np.clip(np.sqrt(len(null)), 8, 40))
+    ax.hist(null, bins=bins, color="0.7", edgecolor="white", label=f"{len(null)} relabellings")
+    label = f"observed: {observed:.3g} (p = {pvalue:.2g})"
+    spread = float(np.ptp(null)) or 1.0
+    if observed > null.max() + 3 * spread:
+        # Drawn to scale the relabellings would be a thin line: point to where the observed value is.
+        edge = null.max() + 0.5 * spread
+        ax.set_xlim(null.min() - 0.1 * spread, edge)
+        height = 0.5 * ax.get_ylim()[1]
+        ax.annotate(
+            "far out there",
+            (edge, height),
+            xytext=(edge - 0.28 * spread, height),
+            arrowprops={"arrowstyle": "-|>", "color": COLOURS[1], "linewidth": 2},
+            color=COLOURS[1],
+            ha="center",
+            va="center",
+        )
+        ax.plot([], [], color=COLOURS[1], linewidth=2, label=label)
+    else:
+        ax.axvline(observed, color=COLOURS[1], linewidth=2, label=label)
+    ax.set_xlabel("statistic")
+    ax.set_ylabel("relabellings")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    return ax
+
+
+def sparsity_path(
+    grid: ArrayLike, fitted: ArrayLike, held_out: ArrayLike, chosen: float, *, ax: Axes | None = None
+) -> Axes:
+    """Draw fitted and held-out divergence against the number of features, and the choice.
+
+    Parameters
+    ----------
+    grid : array of shape (n_levels,)
+        Numbers of features.
+    fitted, held_out : arrays of shape (n_levels,)
+        Divergence on the rows of the fit, and on the rows left out.
+    chosen : float
+        The number chosen.
+    ax : Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> ax = sparsity_path([1, 2, 4], [1.0, 2.0, 3.0], [0.9, 1.5, 1.4], 2)
+    >>> ax.get_xscale()
+    'log'
+    """
+    ax = _axes(ax, (6.4, 3.2))
+    ax.plot(grid, fitted, "o-", color="0.6", markersize=4, label="on the rows of the fit")
+    ax.plot(grid, held_out, "o-", color=COLOURS[0], markersize=4, label="on rows left out")
+    ax.axvline(chosen, color=COLOURS[1], linestyle="--", label=f"chosen: {chosen:g}")
+    ax.set_xscale("log")
+    ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000) if tick <= np.max(grid)]
+    ax.set_xticks(ticks, [str(tick) for tick in ticks])
+    ax.minorticks_off()
+    ax.set_ylim(bottom=0)
+    ax.set_xlabel("number of features")
+    ax.set_ylabel("divergence")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    return ax
+
+
+def histograms(edges: ArrayLike, shares: dict[str, ArrayLike], name: str, *, ax: Axes | None = None) -> Axes:
+    """Draw one feature's distribution in each group as stepped outlines over common bins.
+
+    Parameters
+    ----------
+    edges : array of shape (n_bins + 1,)
+        Bin edges.
+    shares : dict of arrays of shape (n_bins,)
+        Share of each group's rows in the bins.
+    name : str
+        Name of the feature.
+    ax : Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> ax = histograms([0, 1, 2], {"a": [0.5, 0.5], "b": [0.1, 0.9]}, "age")
+    >>> ax.get_xlabel()
+    'age'
+    """
+    ax = _axes(ax, (6.4, 3.0))
+    for index, (group, share) in enumerate(shares.items()):
+        colour = COLOURS[index % len(COLOURS)]
+        ax.stairs(np.asarray(share), np.asarray(edges), fill=True, color=colour, alpha=0.25)
+        ax.stairs(np.asarray(share), np.asarray(edges), color=colour, linewidth=1.5, label=str(group))
+    ax.set_xlabel(_shortened(name))
+    ax.set_ylabel("share of rows")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    return ax
+
+
+def scatter(projected: ArrayLike, groups: ArrayLike, *, ax: Axes | None = None) -> Axes:
+    """Draw rows on two components, coloured by group.
+
+    Parameters
+    ----------
+    projected : array of shape (n_rows, 2)
+        Rows on two directions.
+    groups : array of shape (n_rows,)
+        Group of each row.
+    ax : Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> ax = scatter(np.zeros((4, 2)), ["a", "a", "b", "b"])
+    >>> len(ax.collections)
+    2
+    """
+    ax = _axes(ax, (5.2, 4.6))
+    projected, groups = np.asarray(projected), np.asarray(groups)
+    size = float(np.clip(4000 / len(projected), 3, 30))
+    for index, name in enumerate(np.unique(groups)):
+        rows = projected[groups == name]
+        colour = COLOURS[index % len(COLOURS)]
+        ax.scatter(rows[:, 0], rows[:, 1], s=size, alpha=0.6, linewidth=0, color=colour, label=str(name))
+    ax.set_xlabel("component 1")
+    ax.set_ylabel("component 2")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    return ax
+
+
+def objective_on_sphere(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    points: dict[str, ArrayLike] | None = None,
+    ax: Axes | None = None,
+    resolution: int = 161,
+) -> Axes:
+    """Draw the divergence over all directions of three features, as in the paper's figure 1a.
+
+    Parameters
+    ----------
+    first, second : arrays of shape (n_rows, 3)
+        The two groups.
+    points : dict of arrays of shape (3,), optional
+        Directions to mark, by name.
+    ax : Axes, optional
+        Where to draw.
+    resolution : int
+        Grid points along each axis.
+
+    Returns
+    -------
+    Axes
+        Weights of the second and third feature; the first one makes the length one.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> ax = objective_on_sphere(rng.normal(size=(20, 3)), rng.normal(size=(20, 3)), resolution=9)
+    >>> ax.get_xlabel()
+    'weight of feature 2'
+    """
+    from princdiff.data.labels import Labels
+    from princdiff.divergences import Wasserstein2
+
+    ax = _axes(ax, (5.6, 4.6))
+    pooled = np.concatenate([np.asarray(first), np.asarray(second)])
+    labels = Labels((np.arange(len(pooled)) >= len(np.asarray(first))).astype(np.uint8), 2)
+    axis = np.linspace(-1, 1, resolution)
+    b, c = np.meshgrid(axis, axis)
+    inside = b**2 + c**2 <= 1
+    directions = np.stack([np.sqrt(np.maximum(1 - b**2 - c**2, 0))[inside], b[inside], c[inside]], axis=1)
+    surface = np.full(b.shape, np.nan)
+    projections = np.ascontiguousarray(directions @ (pooled - pooled.mean(axis=0)).T)
+    surface[inside] = Wasserstein2().value(projections, labels.repeat(len(directions)))
+    drawn = ax.contourf(b, c, surface, levels=24, cmap="viridis")
+    ax.figure.colorbar(drawn, ax=ax, label="squared Wasserstein distance")
+    for index, (name, point) in enumerate((points or {}).items()):
+        weight = np.asarray(point, dtype=float)
+        weight = -weight if weight[0] < 0 else weight
+        colour = COLOURS[(index + 1) % len(COLOURS)]
+        ax.plot(weight[1], weight[2], "o", color=colour, markeredgecolor="white", markersize=9, label=name)
+    if points:
+        ax.legend(loc="upper right", fontsize="small")
+    ax.set_xlabel("weight of feature 2")
+    ax.set_ylabel("weight of feature 3")
+    ax.set_aspect("equal")
+    return ax

@@ -1,0 +1,1 @@
+"""The semidefinite relaxation, and bounds on the best possible direction."""

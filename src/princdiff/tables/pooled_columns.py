@@ -1,0 +1,194 @@
+"""The columns of all tables, one below the other: numbers as one matrix, categories as codes.
+
+Between reading and encoding there is one place where all rows lie together and gaps are still gaps. Missing
+and infinite values are looked for here, once, for dense and sparse tables alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from princdiff.tables.column_types import Column, compact, judge, names_identifier
+from princdiff.tables.column_values import look
+from princdiff.tables.frames import Table, listed
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The columns of all rows, before missing values are dealt with.
+
+    Attributes
+    ----------
+    order : list of str
+        Columns, in the order of the table.
+    numbers : array or CSR matrix of shape (n_rows, n_numeric)
+        Numeric columns, missing values NaN.
+    numeric : list of str
+        Their names.
+    levels : dict
+        Codes (n_rows,) and levels of each column of categories; -1 is a missing value.
+    """
+
+    order: Sequence[str]
+    numbers: Any
+    numeric: Sequence[str]
+    levels: Mapping[str, tuple[NDArray, tuple[str, ...]]] = field(default_factory=dict)
+
+    def take_rows(self, keep: NDArray) -> Pool:
+        """Some of the rows."""
+        levels = {name: (codes[keep], names) for name, (codes, names) in self.levels.items()}
+        return replace(self, numbers=self.numbers[keep], levels=levels)
+
+    def compacted(self) -> Pool:
+        """Only the levels that occur."""
+        return replace(self, levels={name: compact(*column) for name, column in self.levels.items()})
+
+    def without(self, names: Sequence[str]) -> Pool:
+        """All but some of the numeric columns."""
+        gone = set(names)
+        stay = [place for place, name in enumerate(self.numeric) if name not in gone]
+        return replace(
+            self,
+            order=[name for name in self.order if name not in gone],
+            numbers=self.numbers[:, stay],
+            numeric=[self.numeric[place] for place in stay],
+        )
+
+
+def gather(
+    tables: Sequence[Table], groups: NDArray, where: Callable[[int], str], *, asked: bool
+) -> tuple[Pool, list[Column]]:
+    """Put the columns of tables one below the other.
+
+    Parameters
+    ----------
+    tables : list of Table
+        Tables with the same columns in the same order.
+    groups : array of shape (n_rows,)
+        Group of each row.
+    where : callable
+        Words for a row.
+    asked : bool
+        Whether the user asked for these columns by name.
+
+    Returns
+    -------
+    pool : Pool
+        The columns that can be used.
+    odd : list of Column
+        Columns with a reason to be left out, a fault, or a remark.
+    """
+    if any(sp.issparse(table.values) for table in tables):
+        tables = [_without_frame(table) for table in tables]
+    names = tables[0].columns
+    if not any(table.is_frame for table in tables):
+        return Pool(names, _stacked([table.values for table in tables]), names), []
+    frames = [table.frame() for table in tables]
+    if all(_is_floats(frame) for frame in frames) and not any(map(names_identifier, names)):
+        # One block: ten thousand columns need not be looked at one by one. A copy, as pandas' is read-only.
+        dtype = _float_type(dtype for frame in frames for dtype in frame.dtypes)
+        return Pool(names, np.concatenate([frame.to_numpy(dtype) for frame in frames]), names), []
+    labels = [table.label for table in tables]
+    columns = [
+        judge(name, [look(frame[name]) for frame in frames], labels, groups, where, asked=asked)
+        for name in names
+    ]
+    return _pool(columns, len(groups)), [c for c in columns if c.reason or c.fault or c.remark]
+
+
+def _is_floats(frame: pd.DataFrame) -> bool:
+    return all(isinstance(dtype, np.dtype) and dtype.kind == "f" for dtype in frame.dtypes)
+
+
+def _float_type(dtypes: Iterable[np.dtype]) -> type:
+    return np.float32 if all(dtype == np.float32 for dtype in dtypes) else np.float64
+
+
+def _stacked(blocks: Sequence[Any]) -> NDArray | sp.csr_matrix:
+    if len(blocks) == 1:
+        return blocks[0]
+    if any(sp.issparse(block) for block in blocks):
+        return sp.vstack([sp.csr_matrix(block) for block in blocks], format="csr")
+    return np.concatenate(blocks)
+
+
+def _without_frame(table: Table) -> Table:
+    """A frame beside a sparse table: it must be numbers only, or the sparse one would have to be dense."""
+    if not isinstance(table.values, pd.DataFrame):
+        return table
+    parts = {name: look(table.values[name]) for name in table.columns}
+    # Text that could be read as numbers is refused too, as there is nobody here to tell that it was.
+    usable = {"number", "boolean", "empty"}
+    wrong = [
+        name
+        for name, part in parts.items()
+        if part.kind not in usable or (part.codes is not None and part.remark)
+    ]
+    if wrong:
+        raise ValueError(
+            f"the other table is sparse, so {table.label} must hold numbers only: {listed(wrong)} do not; "
+            "leave them out with features="
+        )
+    numbers = np.column_stack([part.as_numbers() for part in parts.values()])
+    return replace(table, values=sp.csr_matrix(numbers))
+
+
+def _pool(columns: Sequence[Column], n_rows: int) -> Pool:
+    numeric = {column.name: column.numbers for column in columns if column.numbers is not None}
+    dtype = _float_type(values.dtype for values in numeric.values()) if numeric else np.float64
+    numbers: NDArray = np.empty((n_rows, len(numeric)), dtype=dtype)
+    for place, values in enumerate(numeric.values()):
+        numbers[:, place] = values
+    levels = {column.name: (column.codes, column.levels) for column in columns if column.codes is not None}
+    order = [column.name for column in columns if column.name in numeric or column.name in levels]
+    return Pool(order, numbers, list(numeric), levels)
+
+
+def bad_cells(pool: Pool, *, infinite: bool) -> dict[str, NDArray]:
+    """Rows with a missing (or an infinite) value, for each column that has any.
+
+    Parameters
+    ----------
+    pool : Pool
+        Columns.
+    infinite : bool
+        Look for infinite values, not for missing ones.
+
+    Returns
+    -------
+    dict
+        Row numbers, ascending, by column in the order of the table.
+    """
+    found: dict[str, NDArray] = {}
+    values = pool.numbers.data if sp.issparse(pool.numbers) else pool.numbers
+    # One pass over the numbers settles the usual case; overflow only sends us to look closely.
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(values.sum(dtype=np.float64))
+    if suspicious:
+        found = _bad_numbers(pool, np.isinf if infinite else np.isnan)
+    if not infinite:
+        for name, (codes, _) in pool.levels.items():
+            empty = np.flatnonzero(codes == -1)
+            if len(empty):
+                found[name] = empty
+    return {name: found[name] for name in pool.order if name in found}
+
+
+def _bad_numbers(pool: Pool, test: Callable[[NDArray], NDArray]) -> dict[str, NDArray]:
+    if sp.issparse(pool.numbers):
+        entries = pool.numbers.tocoo()
+        bad = test(entries.data)
+        rows, columns = entries.row[bad], entries.col[bad]
+    else:
+        rows, columns = np.nonzero(test(np.asarray(pool.numbers)))
+    order = np.lexsort((rows, columns))
+    places, starts = np.unique(columns[order], return_index=True)
+    pieces = np.split(rows[order], starts[1:]) if len(places) else []
+    return {pool.numeric[place]: piece for place, piece in zip(places, pieces, strict=True)}

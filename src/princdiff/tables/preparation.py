@@ -1,0 +1,321 @@
+"""From whatever users have to rows of numbers: the work before a comparison, and an account of it.
+
+Everything that is left out, dropped, filled or converted on the way is told in `Prepared.notes`: a result
+that silently rests on fewer rows or columns than the user believes is a wrong result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from princdiff.data.validate import check_choice
+from princdiff.tables import messages
+from princdiff.tables.alignment import align, matching
+from princdiff.tables.column_types import Column
+from princdiff.tables.column_values import look
+from princdiff.tables.encoding import Coding, codings_of, expand, feature_names, recode
+from princdiff.tables.frames import Table, listed
+from princdiff.tables.pooled_columns import Pool, bad_cells, gather
+from princdiff.tables.readers import read
+from princdiff.tables.roles import Layout, Roles, assign_roles
+
+Missing = Literal["error", "impute", "drop"]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Rows of numbers, ready to be compared, and what was done to get them.
+
+    Attributes
+    ----------
+    rows : array or CSR matrix of shape (n_rows, n_features)
+        Finite numbers, float64 or float32. May share memory with the input.
+    codes : array of shape (n_rows,), dtype uint8
+        Group of each row, ``0 ... n_groups - 1``.
+    groups : tuple of str
+        Group names, by code.
+    features : tuple of str
+        Feature names, all different.
+    origin : tuple of str
+        The column each feature comes from.
+    codings : tuple of Coding
+        How each column became features; `encode` applies them to other rows.
+    kept : array of shape (n_rows,)
+        Number of each row in the input, first table first, from 0.
+    left_out : dict
+        Columns that were not compared, and why.
+    missing : dict
+        Missing values in each column that had some, by group: those filled, or those of dropped rows.
+    notes : tuple of str
+        Everything that was left out, dropped, filled or converted, in sentences.
+    weights : array of shape (n_rows,) or None
+        Row weights.
+    blocks : array of shape (n_rows,) or None
+        Block of each row, as a code.
+    covariates : array of shape (n_rows, n_covariates) or None
+        Encoded covariates.
+    covariate_names : tuple of str
+        Their names.
+    """
+
+    rows: Any
+    codes: NDArray[np.uint8]
+    groups: tuple[str, ...]
+    features: tuple[str, ...]
+    origin: tuple[str, ...]
+    codings: tuple[Coding, ...]
+    kept: NDArray[np.intp]
+    left_out: dict[str, str] = field(default_factory=dict)
+    missing: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    weights: NDArray[np.float64] | None = None
+    blocks: NDArray[np.intp] | None = None
+    covariates: NDArray | None = None
+    covariate_names: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that were compared, in the order of the table."""
+        return tuple(coding.column for coding in self.codings)
+
+    def by_column(self, values: ArrayLike) -> dict[str, float]:
+        """Sum a value per feature, such as a share, over the features of each column.
+
+        Parameters
+        ----------
+        values : array of shape (n_features,)
+            One value for each feature.
+
+        Returns
+        -------
+        dict
+            One value for each column.
+        """
+        totals = dict.fromkeys(self.columns, 0.0)
+        for column, value in zip(self.origin, np.asarray(values, dtype=np.float64), strict=True):
+            totals[column] += float(value)
+        return totals
+
+
+def prepare(
+    X: Any,
+    Y: Any = None,
+    *,
+    groups: Any = None,
+    features: Any = None,
+    weights: Any = None,
+    blocks: Any = None,
+    covariates: Any = None,
+    missing: Missing = "error",
+    strict: bool = False,
+) -> Prepared:
+    """Turn two tables, or one with groups, into rows of numbers.
+
+    Parameters
+    ----------
+    X, Y : path, DataFrame (pandas or polars), array, scipy.sparse matrix, AnnData
+        Two tables with the same columns, in any order, or only `X` together with `groups`. Files: csv, tsv
+        (also .gz), parquet, feather, npz, npy, h5ad. Sparse tables stay sparse.
+    groups : str or array of shape (n_rows,)
+        Column of `X` that tells the groups, or a label for each row.
+    features : list of str, optional
+        Columns to compare; default: all. Whole numbers asked for here are never taken for identifiers, and
+        a column asked for that cannot be compared is an error.
+    weights, blocks : str or array of shape (n_rows,), optional
+        Column name, or a value per row, those of `X` first.
+    covariates : str, list of str, array or DataFrame of shape (n_rows, n_covariates), optional
+        Column names, or values per row.
+    missing : {"error", "impute", "drop"}
+        Missing values, blank text among them: an error; filled with the median over all rows and marked in a
+        feature of their own (a category: one more level); or their rows left out.
+    strict : bool
+        Whether a column that cannot be compared is an error instead of a warning.
+
+    Returns
+    -------
+    Prepared
+
+    Warns
+    -----
+    UserWarning
+        If columns are left out: dates, free text, identifiers, columns without values.
+
+    Notes
+    -----
+    The columns of arrays, sparse matrices and AnnData are numbers and are all used; those of data frames and
+    text files are looked at one by one.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> old = pd.DataFrame({"size": [1.5, 2.0, 2.5], "city": ["Oslo", "Rome", "Rome"]})
+    >>> new = pd.DataFrame({"city": ["Oslo", "Oslo", "Oslo"], "size": [2.5, None, 3.0]})
+    >>> table = prepare(old, new, missing="impute")
+    >>> table.features
+    ('size', 'size (missing)', 'city = Rome')
+    >>> table.rows[4]
+    array([2.5, 1. , 0. ])
+    >>> table.by_column([0.25, 0.5, 0.25])
+    {'size': 0.75, 'city': 0.25}
+    """
+    check_choice("missing", missing, ("error", "impute", "drop"))
+    tables = _read_all(X, Y, groups)
+    layout = Layout(tuple(table.label for table in tables), tuple(table.n_rows for table in tables))
+    roles = assign_roles(tables, layout, groups, weights, blocks, covariates)
+    notes = [note for table in tables for note in table.notes] + roles.notes
+    tables, left_out = align(tables, features, roles.reserved, notes)
+    pool, odd = gather(tables, roles.codes, layout.where, asked=features is not None)
+    pool = _leave_out(pool, odd, left_out)
+    messages.refuse_infinite(pool, layout)
+    messages.tell_left_out(left_out, pool.order, notes, error=strict or features is not None)
+    messages.tell_remarks(odd, notes)
+    pool, roles, kept, holes, counts = _settle_missing(pool, roles, layout, missing, notes)
+    codings = codings_of(pool, holes)
+    messages.tell_codings(codings, pool, roles, counts if missing == "impute" else {}, notes)
+    names, origin = feature_names(codings)
+    return Prepared(
+        rows=expand(pool, codings, holes),
+        codes=roles.codes,
+        groups=roles.groups,
+        features=names,
+        origin=origin,
+        codings=tuple(codings),
+        kept=kept,
+        left_out=left_out,
+        missing=counts,
+        notes=tuple(notes),
+        weights=roles.weights,
+        blocks=roles.blocks,
+        covariates=roles.covariates,
+        covariate_names=roles.covariate_names,
+    )
+
+
+def _read_all(X: Any, Y: Any, groups: Any) -> list[Table]:
+    if Y is None and groups is None:
+        raise ValueError("one table alone has nothing to differ from: pass a second table, or groups=")
+    if Y is not None and groups is not None:
+        raise ValueError("pass two tables, or one table with groups=, not both")
+    if Y is None:
+        return [read(X, "X")]
+    tables = [read(X, "X"), read(Y, "Y")]
+    if tables[0].label == tables[1].label:
+        # Files of one name in two folders are told apart by the whole path.
+        tables = [replace(table, label=str(table.path or table.label)) for table in tables]
+    return tables
+
+
+def _leave_out(pool: Pool, odd: Sequence[Column], left_out: dict[str, str]) -> Pool:
+    """Enter the reasons, and take out columns of a matrix that have no values either."""
+    messages.refuse_faults(odd)
+    left_out |= {column.name: column.reason for column in odd if column.reason}
+    n_rows = pool.numbers.shape[0]
+    empty = [name for name, rows in bad_cells(pool, infinite=False).items() if len(rows) == n_rows]
+    left_out |= dict.fromkeys(empty, "has no values")
+    return pool.without(empty) if empty else pool
+
+
+def _settle_missing(
+    pool: Pool, roles: Roles, layout: Layout, missing: Missing, notes: list[str]
+) -> tuple[Pool, Roles, NDArray[np.intp], dict[str, NDArray], dict[str, tuple[int, ...]]]:
+    """Refuse rows with missing values, or drop them, or leave the holes to be filled."""
+    holes = bad_cells(pool, infinite=False)
+    counts = {name: messages.by_group(rows, roles) for name, rows in holes.items()}
+    kept = np.arange(layout.n_rows)
+    if missing == "drop" and (holes or roles.gaps):
+        kept = messages.rows_without({**holes, **roles.gaps}, layout.n_rows)
+        messages.tell_dropped(kept, {**holes, **roles.gaps}, roles, notes)
+        return pool.take_rows(kept).compacted(), roles.take_rows(kept), kept, {}, counts
+    messages.refuse_missing(holes if missing == "error" else {}, layout)
+    messages.refuse_gaps(roles.gaps, layout)
+    return pool, roles, kept, holes, counts
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """Later rows, encoded as earlier ones were.
+
+    Attributes
+    ----------
+    rows : array or CSR matrix of shape (n_rows, n_features)
+        Finite numbers.
+    kept : array of shape (n_rows,)
+        Number of each row in the input.
+    notes : tuple of str
+        What was dropped, filled or not known.
+    """
+
+    rows: Any
+    kept: NDArray[np.intp]
+    notes: tuple[str, ...] = ()
+
+
+def encode(source: Any, codings: Sequence[Coding], *, missing: Missing = "error") -> Encoded:
+    """Encode other rows exactly as those that `prepare` saw.
+
+    Parameters
+    ----------
+    source : path, DataFrame (pandas or polars), array, scipy.sparse matrix, AnnData
+        Rows with the columns of `codings`, in any order; further columns are not used.
+    codings : list of Coding
+        `Prepared.codings`.
+    missing : {"error", "impute", "drop"}
+        Missing values where there were none before: an error, or their rows left out. Where there were some,
+        they are filled and marked as they were then. "impute" is an error as well: there is no median.
+
+    Returns
+    -------
+    Encoded
+        A category that was not seen before has 0 in all features of its column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> codings = [Coding("size"), Coding("city", levels=("Oslo", "Riga", "Rome"))]
+    >>> encode(pd.DataFrame({"city": ["Rome", "Bonn"], "size": [1.5, 2.5]}), codings).rows
+    array([[1.5, 0. , 0. , 1. ],
+           [2.5, 0. , 0. , 0. ]])
+    """
+    check_choice("missing", missing, ("error", "impute", "drop"))
+    table = read(source, "the new table")
+    notes = list(table.notes)
+    table = matching(table, [coding.column for coding in codings], notes)
+    pool = _recoded(table, codings, notes)
+    layout = Layout((table.label,), (table.n_rows,))
+    messages.refuse_infinite(pool, layout)
+    holes = bad_cells(pool, infinite=False)
+    new_holes = {c.column: holes[c.column] for c in codings if c.column in holes and not c.indicator}
+    kept = np.arange(table.n_rows)
+    if missing == "drop" and new_holes:
+        kept = messages.rows_without(new_holes, table.n_rows)
+        notes.append(f"{table.n_rows - len(kept)} of {table.n_rows} rows were dropped for missing values.")
+        pool = pool.take_rows(kept)
+        holes = bad_cells(pool, infinite=False)
+    else:
+        messages.refuse_missing(new_holes, layout)
+    return Encoded(expand(pool, codings, holes), kept, tuple(notes))
+
+
+def _recoded(table: Table, codings: Sequence[Coding], notes: list[str]) -> Pool:
+    order = [coding.column for coding in codings]
+    if not isinstance(table.values, pd.DataFrame) and all(coding.levels is None for coding in codings):
+        return Pool(order, table.values, order)
+    levels: dict[str, tuple[NDArray, tuple[str, ...]]] = {}
+    numbers: dict[str, NDArray] = {}
+    frame = table.frame()
+    for coding in codings:
+        values, unknown = recode(look(frame[coding.column]), coding)
+        if unknown:
+            notes.append(f"Column {coding.column!r} has levels that were not seen before: {listed(unknown)}.")
+        if coding.levels is None:
+            numbers[coding.column] = values
+        else:
+            levels[coding.column] = (values, coding.levels)
+    matrix = np.column_stack(list(numbers.values())) if numbers else np.empty((table.n_rows, 0))
+    return Pool(order, matrix, list(numbers), levels)

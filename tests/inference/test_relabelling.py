@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+from collections import Counter
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+
+from princdiff.inference.relabelling import Scheme
+
+WITHIN = [
+    # codes, blocks
+    ([0, 0, 1, 1], None),
+    ([0, 0, 0, 1, 1], None),
+    ([0, 1, 1, 2, 2], None),
+    ([0, 0, 1, 1, 2, 2], None),
+    ([0, 1, 0, 1, 0, 1], [0, 0, 1, 1, 2, 2]),
+    ([0, 1, 0, 1, 1, 1], [0, 0, 1, 1, 2, 2]),
+    ([1, 0, 0, 1, 0, 0, 1], [0, 1, 0, 1, 2, 0, 1]),
+    ([0, 1, 2, 0, 1, 2], [0, 0, 0, 1, 1, 1]),
+    # In both blocks the first two groups are of one size and may swap their names; the third may not.
+    ([0, 1, 2, 2, 0, 1, 2, 2], [0, 0, 0, 0, 1, 1, 1, 1]),
+]
+WHOLE = [
+    ([0, 0, 1, 1], [0, 1, 2, 3]),
+    ([0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 2, 2, 2, 3]),
+    ([1, 0, 0, 1, 0, 0], [3, 0, 1, 3, 2, 1]),
+    ([0, 0, 1, 1, 2, 2, 2], [0, 1, 2, 3, 4, 4, 5]),
+]
+
+
+def scheme_of(codes, blocks=None, permute="within", n_permutations=10**6, seed=0, **options):
+    codes = np.array(codes, dtype=np.uint8)
+    blocks = None if blocks is None else np.array(blocks, dtype=np.intp)
+    return Scheme(codes, n_permutations, seed, blocks, permute, **options)
+
+
+def all_labellings(scheme):
+    return scheme.codes(np.arange(scheme.n_labellings))
+
+
+def orbit(codes, blocks=None, permute="within"):
+    """Every labelling that the rows (or the blocks) of the design allow, by trying all permutations."""
+    if permute == "whole":
+        names = sorted(set(blocks))
+        units = [codes[blocks.index(name)] for name in names]
+        return {tuple(order[names.index(block)] for block in blocks) for order in permutations(units)}
+    blocks = [0] * len(codes) if blocks is None else blocks
+    members = [[row for row, block in enumerate(blocks) if block == name] for name in sorted(set(blocks))]
+    found = set()
+    for parts in product(*(set(permutations([codes[row] for row in rows])) for rows in members)):
+        labelling = [0] * len(codes)
+        for rows, part in zip(members, parts, strict=True):
+            for row, code in zip(rows, part, strict=True):
+                labelling[row] = code
+        found.add(tuple(labelling))
+    return found
+
+
+def partition(labelling):
+    """The groups without their names: what a symmetric statistic sees."""
+    groups = {}
+    for row, code in enumerate(labelling):
+        groups.setdefault(code, []).append(row)
+    return frozenset(map(tuple, groups.values()))
+
+
+DESIGNS = [(*design, "within") for design in WITHIN] + [(*design, "whole") for design in WHOLE]
+
+
+@pytest.mark.parametrize("codes, blocks, permute", DESIGNS)
+def test_all_labellings_once_the_observed_first(codes, blocks, permute):
+    scheme = scheme_of(codes, blocks, permute)
+    expected = orbit(codes, blocks, permute)
+    assert scheme.exhaustive
+    assert scheme.n_labellings == len(expected)
+    found = [tuple(row) for row in all_labellings(scheme).tolist()]
+    assert found[0] == tuple(codes)
+    assert Counter(found) == Counter(expected)
+
+
+@pytest.mark.parametrize("codes, blocks, permute", DESIGNS)
+def test_smallest_pvalue_counts_the_mirror_images(codes, blocks, permute):
+    # A statistic that does not know the groups' names ties on labellings with one partition.
+    expected = orbit(codes, blocks, permute)
+    images = sum(partition(labelling) == partition(codes) for labelling in expected)
+    assert scheme_of(codes, blocks, permute).smallest_pvalue == pytest.approx(images / len(expected))
+
+
+def test_all_of_them_exactly_where_they_are_few_enough():
+    # C(6, 3) = 20 labellings: 19 besides the observed one.
+    codes = [0, 0, 0, 1, 1, 1]
+    assert scheme_of(codes, n_permutations=19).exhaustive
+    drawn = scheme_of(codes, n_permutations=18)
+    assert not drawn.exhaustive
+    assert drawn.n_labellings == 19
+    assert all_labellings(drawn).shape == (19, 6)
+    # Drawn labellings may miss the mirror image, so that one over their number can be reached.
+    assert drawn.smallest_pvalue == pytest.approx(1 / 19)
+
+
+def test_drawn_labellings_keep_what_the_design_keeps():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, size=60)
+    blocks = rng.integers(0, 7, size=60)
+    scheme = scheme_of(codes, blocks, n_permutations=50)
+    assert not scheme.exhaustive
+    labellings = all_labellings(scheme)
+    np.testing.assert_array_equal(labellings[0], codes)
+    counts = np.array([[np.bincount(row[blocks == b], minlength=3) for b in range(7)] for row in labellings])
+    assert (counts == counts[0]).all()
+    assert len(np.unique(labellings, axis=0)) == len(labellings)
+
+
+def test_free_labellings_keep_the_group_sizes():
+    codes = np.repeat([0, 1, 2], [20, 13, 7])
+    labellings = all_labellings(scheme_of(codes, n_permutations=40))
+    for row in labellings:
+        np.testing.assert_array_equal(np.bincount(row), [20, 13, 7])
+
+
+def test_whole_blocks_stay_together():
+    rng = np.random.default_rng(1)
+    blocks = rng.permutation(np.repeat(np.arange(14), rng.integers(1, 6, size=14)))
+    of_block = rng.permutation(np.repeat([0, 1], [6, 8]))
+    scheme = scheme_of(of_block[blocks], blocks, "whole", n_permutations=60)
+    labellings = all_labellings(scheme)
+    np.testing.assert_array_equal(labellings[0], of_block[blocks])
+    for row in labellings:
+        units = np.array([np.unique(row[blocks == block]).item() for block in range(14)])
+        np.testing.assert_array_equal(np.bincount(units), [6, 8])
+    assert len(np.unique(labellings, axis=0)) > 50
+
+
+@pytest.mark.parametrize("permute", ["within", "whole"])
+@pytest.mark.parametrize("n_permutations", [99, 10**6])
+def test_a_labelling_depends_on_seed_and_number_only(permute, n_permutations):
+    codes = [0, 0, 0, 0, 1, 1, 1, 1]
+    blocks = None if permute == "within" else list(range(8))
+
+    def make(seed, count=n_permutations):
+        return scheme_of(codes, blocks, permute, count, seed)
+
+    labellings = all_labellings(make(3))
+    # One by one, backwards and in pieces: the same labellings.
+    numbers = np.arange(len(labellings))
+    np.testing.assert_array_equal(make(3).codes(numbers[::-1]), labellings[::-1])
+    np.testing.assert_array_equal(
+        np.concatenate([make(3).codes(part) for part in np.array_split(numbers, 7)]), labellings
+    )
+    assert (all_labellings(make(4)) != labellings).any()
+    if n_permutations == 99:
+        # More labellings are more of the same ones (70 are possible, so at most 69 can be drawn here).
+        np.testing.assert_array_equal(all_labellings(make(3, 30)), all_labellings(make(3, 60))[:31])
+
+
+def test_listed_labellings_come_in_random_order():
+    # A test that stops early sees the first ones only; in lexicographic order these are neighbours of one
+    # another. At random the rows of the first half carry about half of the second group's labels.
+    scheme = scheme_of(np.repeat([0, 1], 6), n_permutations=999)
+    assert scheme.exhaustive
+    first = scheme.codes(np.arange(1, 101))
+    assert first[:, :6].mean() == pytest.approx(0.5, abs=0.06)
+    lone = first.mean(axis=0)
+    assert (np.abs(lone - 0.5) < 0.25).all()
+
+
+def test_order_moves_rows_as_the_labels_move():
+    # With covariates labels and covariates move together: the order must be the one behind the labels,
+    # also where the distinct labellings would be few.
+    for blocks in (None, [0, 0, 0, 1, 1, 1]):
+        scheme = scheme_of([0, 1, 1, 0, 1, 0], blocks, n_permutations=200, rows_differ=True)
+        assert not scheme.exhaustive
+        np.testing.assert_array_equal(scheme.order(0), np.arange(6))
+        orders = np.array([scheme.order(index) for index in range(201)])
+        np.testing.assert_array_equal(np.array([0, 1, 1, 0, 1, 0])[orders], scheme.codes(np.arange(201)))
+        if blocks is not None:
+            assert (np.sort(orders[:, :3], axis=1) == np.arange(3)).all()
+        # Rows of one group are distinguished: more orders than labellings.
+        assert len(np.unique(orders, axis=0)) > len(np.unique(scheme.codes(np.arange(201)), axis=0))
+
+
+def test_drawn_labellings_are_uniform():
+    # 3 + 3 rows have 20 labellings; 4000 drawn ones should meet each about 200 times.
+    scheme = scheme_of([0, 0, 0, 1, 1, 1], n_permutations=4000, rows_differ=True)
+    drawn = scheme.codes(np.arange(1, 4001))
+    counts = np.unique(drawn, axis=0, return_counts=True)[1]
+    assert len(counts) == 20
+    assert ((counts - 200) ** 2 / 200).sum() < 43.8  # 99.9 % point of chi squared with 19 degrees
+
+
+@pytest.mark.parametrize(
+    "codes, blocks, permute, words",
+    [
+        ([0, 0, 1, 1], [0, 0, 1, 1], "within", 'every block lies in one group; use permute="whole"'),
+        ([0, 1, 0, 1], [0, 0, 1, 1], "whole", "rows of several groups"),
+        ([0, 0, 0, 1], [0, 0, 0, 0], "whole", "rows of several groups"),
+    ],
+)
+def test_impossible_designs_say_why(codes, blocks, permute, words):
+    with pytest.raises(ValueError, match=words):
+        scheme_of(codes, blocks, permute)
+
+
+def test_a_mixed_block_is_named():
+    with pytest.raises(ValueError, match="block 'ann'"):
+        scheme_of([0, 0, 1, 0], [0, 0, 1, 1], "whole", block_names=np.array(["bob", "ann"]))
+
+
+def test_many_rows_and_strata_do_not_overflow():
+    codes = np.tile([0, 1], 2000)
+    scheme = scheme_of(codes, np.repeat(np.arange(2000), 2), n_permutations=9)
+    assert not scheme.exhaustive
+    assert scheme.smallest_pvalue == pytest.approx(0.1)
+    assert all_labellings(scheme).shape == (10, 4000)

@@ -1,0 +1,351 @@
+"""The HTML report as text: what it says, that it is well formed, safe and small, and how it is written."""
+
+import builtins
+import dataclasses
+import importlib
+import json
+import os
+import re
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import princdiff
+from princdiff.result import DifferenceResult
+from princdiff.result.wording import headline
+
+vl_convert = pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
+
+from princdiff.present import charts, page  # noqa: E402
+
+NASTY = "<script>alert(1)</script>"
+NAMES = [
+    NASTY,
+    "</script><img src=x onerror=alert(2)>",
+    "<!--<script>",
+    "a & b \"quoted\" 'single'",
+    "long " + "name " * 60,
+    "Größe 数字 \U0001f9ec",
+    "line\u2028separator\u2029and\u202eoverride",
+    "__proto__",
+    "constructor",
+    "a.b[0]\\'",
+    "{{ 7 * 7 }}{% raw %}",
+    "",
+]
+
+
+def made_up(
+    n_features: int = 12, groups: tuple[str, ...] = ("before", "after"), names: list[str] | None = None
+) -> DifferenceResult:
+    """A result with everything the report shows, made without a comparison."""
+    rng = np.random.default_rng(0)
+    names = names or [f"measurement number {j}" for j in range(n_features)]
+    share = np.sort(rng.dirichlet(np.full(len(names), 0.5)))[::-1]
+    table = pd.DataFrame(
+        {
+            "feature": names,
+            "column": names,
+            "weight": np.sqrt(share) * rng.choice([-1, 1], len(names)),
+            "share": share,
+            "selected": np.arange(len(names)) < 5,
+            "pvalue": rng.uniform(size=len(names)),
+            "stability": rng.uniform(size=len(names)),
+            "divergence": rng.exponential(size=len(names)),
+        }
+    )
+    for part in ("location", "scale", "shape"):
+        table[part] = table["divergence"] / 3
+    for group in groups:
+        table[f"mean {group}"] = rng.normal(size=len(names)) * 1e3
+        table[f"sd {group}"] = rng.exponential(size=len(names))
+    levels = (np.arange(500) + 0.5) / 500
+    component = {
+        group: {"quantiles": np.sort(rng.normal(shift, 1, 500)), "sd": 1.0, "rows": 60}
+        for shift, group in enumerate(groups)
+    }
+    histogram = {
+        "edges": np.linspace(0, 1, 25),
+        "shares": {group: rng.dirichlet(np.ones(24)) for group in groups},
+    }
+    return DifferenceResult(
+        pvalue=0.01,
+        statistic=4.0,
+        divergences=np.array([2.0]),
+        upper_bounds=np.array([2.1]),
+        effect=1.4,
+        kind={"location": 0.9, "scale": 0.06, "shape": 0.04},
+        directions=pd.DataFrame({"component 1": table["weight"].to_numpy()}, index=names),
+        components=pd.DataFrame(
+            {
+                "component": ["component 1"],
+                "divergence": [2.0],
+                "upper bound": [2.1],
+                "pvalue": [0.01],
+                "effect": [1.4],
+                "location": [0.9],
+                "scale": [0.06],
+                "shape": [0.04],
+            }
+        ),
+        separation=[(1.0 - np.eye(len(groups))).tolist()],
+        groups=dict.fromkeys(groups, 60),
+        table=table,
+        test={
+            "name": "permutation",
+            "null": rng.normal(size=99),
+            "n_permutations": 99,
+            "exact": False,
+            "smallest_attainable_pvalue": 0.01,
+            "levels": [["euclidean", 1], ["whitened", 5]],
+            "level_pvalues": [0.01, 0.02],
+        },
+        selection={"goal": "all", "control": "family-wise error at most 0.05"},
+        certificate={"kind": "certificate", "how": "Eigenvalue of a plan."},
+        path={"grid": [1, 2, 5], "fitted": [1.0, 1.5, 2.0], "held_out": [0.8, 1.2, 1.1], "chosen": 2.0},
+        reference={"levels": levels, "factors": np.ones(len(names)), "components": [component]},
+        distributions={name: histogram for name in names[:300]},
+        codings=[],
+        notes=["a note about <b>this</b> comparison"],
+        parameters={
+            "scale": "pooled",
+            "n_features": "auto",
+            "n_permutations": 99,
+            "missing": "error",
+            "features": None,
+            "random_state": 0,
+            "covariates": [],
+            "time_budget": None,
+            "permute": None,
+            "left_out": {"id <i>": "all values differ"},
+            "versions": {"princdiff": "0.1.0"},
+            "python": "3.11",
+            "seconds": {"fitting": 1.5, "testing": 2.25},
+        },
+    )
+
+
+class _Structure(HTMLParser):
+    """Elements in order; complains about what is closed out of turn."""
+
+    EMPTY = ("meta", "input", "br", "img", "link", "hr")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.scripts: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in self.EMPTY:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "script":
+            self.scripts.append(data)
+        elif self.open and self.open[-1] != "style":
+            self.texts.append(data)
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    from princdiff.present.report import render_report
+
+    return render_report(made_up())
+
+
+def test_the_page_is_well_formed_and_opens_with_the_answer(text):
+    structure = _Structure(text)
+    tags = [tag for tag, _ in structure.elements]
+    assert text.startswith("<!doctype html>")
+    assert [tags.count(tag) for tag in ("html", "head", "title", "body", "h1", "main")] == [1] * 6
+    ids = [attributes["id"] for _, attributes in structure.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for _, attributes in structure.elements:
+        assert attributes.get("aria-labelledby", ids[0]) in ids
+    shown = " ".join(" ".join(structure.texts).split())
+    answer = headline(made_up())
+    assert answer in shown
+    for part in ("Could it be chance?", "at most 4.8 %", "a note about <b>this</b>", "id <i>", "3.75 s"):
+        assert shown.index(answer) < shown.index(part)
+
+
+def test_the_page_loads_nothing_and_allows_only_its_own_scripts(text):
+    structure = _Structure(text)
+    for tag, attributes in structure.elements:
+        assert tag not in ("link", "img", "iframe", "base")
+        assert "src" not in attributes
+        assert attributes.get("href", "#").startswith("#")
+        assert not any(name.startswith("on") for name in attributes)
+    policy = next(a["content"] for t, a in structure.elements if t == "meta" and "http-equiv" in a)
+    assert "default-src 'none'" in policy
+    assert policy.count("'sha256-") == 2
+    assert "eval" not in policy
+
+
+def test_the_data_are_json_and_hold_no_rows(text):
+    data = json.loads(_Structure(text).scripts[0])
+    assert data["features"]["name"][0] == "measurement number 0"
+    assert data["groups"] == ["before", "after"]
+    assert set(data["charts"]) == {"feature", "projection-0", "null", "path"}
+    assert set(data["histograms"]) == {str(row) for row in range(12)}
+
+
+def test_every_chart_compiles(text):
+    data = json.loads(_Structure(text).scripts[0])
+    feature = data["charts"]["feature"]
+    feature["datasets"] = {"steps": [{"x": 0, "y": 1, "group": 0}], "bins": [{"x": 0, "x2": 1, "g0": "1 %"}]}
+    data["charts"]["splits"] = charts.splits(np.array([0.1, 0.5]))
+    for spec in data["charts"].values():
+        assert vl_convert.vegalite_to_vega(spec)["marks"]
+
+
+def test_nasty_names_are_only_text():
+    result = made_up(names=NAMES, groups=(NASTY, "</script>", "plain"))
+    structure = _Structure(page.render(result))
+    tags = [tag for tag, _ in structure.elements]
+    assert tags.count("script") == 3
+    assert "img" not in tags
+    assert "<!--" not in structure.scripts[0]
+    data = json.loads(structure.scripts[0])
+    assert data["groups"] == [NASTY, "</script>", "plain"]
+    assert data["features"]["name"][:6] == NAMES[:6]
+    assert "\u202e" not in data["features"]["name"][6]
+    assert "49" not in data["features"]["name"][10]
+    assert any(NASTY in part for part in structure.texts)
+
+
+def test_text_that_cannot_be_encoded_does_not_stop_the_report(tmp_path):
+    dataclasses.replace(made_up(), notes=["half \ud800 pair"]).to_html(tmp_path / "report.html")
+    assert "half \ufffd pair" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("groups", [("a", "b"), tuple("abcdefg")])
+def test_ten_thousand_features_stay_below_three_megabytes(tmp_path, groups):
+    target = made_up(10_000, groups=groups).to_html(tmp_path / "report.html")
+    assert target.stat().st_size <= 3_000_000
+
+
+def test_what_was_not_done_is_said():
+    result = dataclasses.replace(
+        made_up(),
+        pvalue=float("nan"),
+        statistic=float("nan"),
+        test={"name": "none"},
+        path={},
+        upper_bounds=np.array([np.nan]),
+        certificate={"how": "No bound was computed."},
+        distributions={},
+        notes=[],
+    )
+    result.table["pvalue"] = np.nan
+    structure = _Structure(page.render(result))
+    shown = " ".join(structure.texts)
+    assert "No test was made." in shown
+    assert "which may be chance" in shown
+    assert "that make the difference" not in shown
+    assert "No bound was computed." in shown
+    assert "Notes and warnings" not in shown
+    data = json.loads(structure.scripts[0])
+    assert set(data["charts"]) == {"feature", "projection-0"}
+    assert data["histograms"] == {}
+    assert data["features"]["pvalue"][0] is None
+
+
+def test_a_split_test_shows_its_pvalues():
+    test = {"name": "split", "pvalues": np.array([0.01, 0.2, 0.03]), "rule": "twice the median of 3 splits"}
+    structure = _Structure(page.render(dataclasses.replace(made_up(), test=test)))
+    assert "splits" in json.loads(structure.scripts[0])["charts"]
+    assert "twice the median of 3 splits" in " ".join(structure.texts)
+
+
+def test_a_real_comparison_also_after_loading(tmp_path):
+    rng = np.random.default_rng(0)
+    before = pd.DataFrame(rng.normal(size=(40, 3)), columns=["age", "height", "weight"])
+    result = princdiff.compare(before, before.assign(weight=before["weight"] + 1.5), n_permutations=19)
+    first = result.to_html(tmp_path / "first.html")
+    assert first == tmp_path / "first.html"
+    again = princdiff.load(result.save(tmp_path / "saved.json")).to_html(tmp_path / "again.html")
+    assert first.read_bytes() == again.read_bytes()
+
+
+@pytest.mark.parametrize("shift", [0.0, 30.0])
+def test_the_densities_are_densities(shift):
+    rng = np.random.default_rng(1)
+    quantiles = [np.sort(rng.normal(0, 1, 500)), np.sort(rng.normal(shift, 2, 500))]
+    spec = charts.projection(quantiles, [500, 500], ["a", "b"])
+    for group in (0, 1):
+        curve = [(v["x"], v["y"]) for v in spec["layer"][0]["data"]["values"] if v["group"] == group]
+        assert np.trapezoid(*np.array(curve).T[::-1]) == pytest.approx(1, abs=0.03)
+
+
+def test_far_outliers_do_not_flatten_the_picture():
+    points = np.append(np.linspace(-1, 1, 499), 1e6)
+    low, high = charts.visible_range([points, points], [50, 50])
+    assert -2 < low < high < 2
+    captions = page._projection_captions(made_up(), ["before", "after"])
+    assert captions[0]["cut"] == ""
+
+
+def test_groups_without_spread_are_drawn():
+    spec = charts.projection([np.zeros(500), np.zeros(500)], [5, 5], ["a", "b"])
+    assert all(np.isfinite(value["y"]) for value in spec["layer"][0]["data"]["values"])
+    assert charts.null(np.zeros(9), 0.0)["layer"]
+
+
+def test_labels_are_short_and_distinct():
+    made = charts.labels(["x" * 300, "x" * 299, "y", "y"])
+    assert len(set(made)) == 4
+    assert max(map(len, made)) < 40
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        made_up().to_html(tmp_path / "nowhere" / "report.html")
+
+
+def test_an_old_report_survives_a_failed_write(tmp_path, monkeypatch):
+    target = tmp_path / "report.html"
+    target.write_text("old")
+
+    def fail(*args):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        made_up().to_html(target)
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["report.html"]
+
+
+def test_the_missing_extra_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    charts.library.cache_clear()
+    with pytest.raises(ImportError, match=re.escape("pip install 'princdiff[report]'")):
+        made_up().to_html(tmp_path / "report.html")
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_package_imports_without_the_extra(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name.startswith("vl_convert"):
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    for name in [name for name in sys.modules if name.startswith("princdiff.present")]:
+        monkeypatch.delitem(sys.modules, name)
+    importlib.import_module("princdiff.present.page")

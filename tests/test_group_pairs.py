@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import false_discovery_control
+
+from princdiff import compare, compare_groups
+from princdiff.group_pairs import adjusted
+
+OPTIONS = {"n_permutations": 39, "select": False, "n_features": 1}
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Sites a and b alike, c shifted in weight."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(90, 3)), columns=["age", "height", "weight"])
+    frame["site"] = np.repeat(["a", "b", "c"], 30)
+    frame.loc[frame["site"] == "c", "weight"] += 2.0
+    return frame
+
+
+@pytest.fixture(scope="module")
+def pairs(table):
+    return compare_groups(table, groups="site", **OPTIONS)
+
+
+def test_every_pair_is_compared_as_by_itself(table, pairs):
+    assert list(pairs.results) == [("a", "b"), ("a", "c"), ("b", "c")]
+    alone = compare(table[table["site"] != "b"], groups="site", **OPTIONS)
+    found = pairs.results["a", "c"]
+    assert found.pvalue == alone.pvalue == 1 / 40
+    assert found.divergences == pytest.approx(alone.divergences)
+    assert found.directions["component 1"].abs().idxmax() == "weight"
+    assert pairs.results["a", "b"].pvalue > 0.05
+
+
+def test_pvalues_are_adjusted_for_their_number(pairs):
+    raw = pairs.table["pvalue"].to_numpy()
+    np.testing.assert_allclose(pairs.table["adjusted"], adjusted(raw))
+    matrix = pairs.matrix("adjusted")
+    assert matrix.loc["a", "c"] == matrix.loc["c", "a"] == pytest.approx(3 / 40)
+    assert np.isnan(np.diag(matrix)).all()
+    with pytest.raises(ValueError, match="column"):
+        pairs.matrix("features")
+
+
+def test_each_against_the_rest(table):
+    found = compare_groups(table, groups="site", against="rest", adjustment="none", **OPTIONS)
+    assert list(found.results) == [("a", "rest"), ("b", "rest"), ("c", "rest")]
+    assert found.results["c", "rest"].groups == {"c": 30, "rest": 60}
+    assert found.table["effect"].idxmax() == 2 and found.table["pvalue"].iloc[2] == 1 / 40
+    assert found.matrix("effect").shape == (3, 1)
+
+
+def test_arrays_and_weights(table):
+    values = table[["age", "weight"]].to_numpy()
+    found = compare_groups(
+        values, groups=table["site"].to_numpy(), sample_weight=np.ones(90), against="rest", **OPTIONS
+    )
+    assert found.results["c", "rest"].pvalue == 1 / 40
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"against": "all"}, "against"),
+        ({"adjustment": "bonferroni"}, "adjustment"),
+        ({"colour": "red"}, "does not know colour="),
+        ({"groups": np.repeat(["a", "b"], 45)}, "use princdiff.compare"),
+        ({"groups": np.repeat(["a", "b", "rest"], 30), "against": "rest"}, "rename it"),
+    ],
+)
+def test_bad_input(table, change, words):
+    rows = table.drop(columns="site")
+    arguments = {"groups": table["site"].to_numpy(), **OPTIONS, **change}
+    with pytest.raises((ValueError, TypeError), match=words):
+        compare_groups(rows, **arguments)
+
+
+def test_adjustments():
+    pvalues = np.array([0.01, np.nan, 0.04, 0.03, 0.9])
+    known = [0.01, 0.04, 0.03, 0.9]
+    by_hand = [0.04, 0.09, 0.09, 0.9]
+    np.testing.assert_allclose(adjusted(pvalues)[[0, 2, 3, 4]], by_hand)
+    assert np.isnan(adjusted(pvalues)[1])
+    found = adjusted(pvalues, "benjamini-hochberg")[[0, 2, 3, 4]]
+    np.testing.assert_allclose(found, false_discovery_control(known))
+    np.testing.assert_array_equal(adjusted(known, "none"), known)
+    assert (adjusted([0.6, 0.7]) <= 1).all()
