@@ -702,7 +702,7 @@ def test_level_of_the_default():
 
 
 def test_level_within_blocks():
-    assert_level(rejections(paired_null, statistic="divergence", n_features=2))
+    assert_level(rejections(paired_null, statistic="divergence", n_features=2, permute="within"))
 
 
 def test_level_of_whole_blocks():
@@ -778,7 +778,7 @@ X20, Y20 = two_groups(40, (10, 10), 3)
         ({"blocks": np.arange(19)}, r"one entry per row, shape \(20,\)"),
         ({"blocks": np.zeros((20, 1))}, r"got shape \(20, 1\)"),
         ({"blocks": np.where(np.arange(20) == 3, np.nan, 1.0)}, "blocks contains NaN"),
-        ({"blocks": np.repeat([0, 1], 10)}, 'permute="whole"'),
+        ({"blocks": np.repeat([0, 1], 10), "permute": "within"}, 'permute="whole"'),
         ({"blocks": np.arange(20) % 10, "permute": "whole"}, "several groups"),
         ({"blocks": np.zeros(20), "permute": "whole"}, "several groups"),
         ({"covariates": np.where(np.arange(20) == 3, np.nan, 1.0)}, "covariates contain NaN"),
