@@ -128,7 +128,7 @@ import numpy as np
 from princdiff import permutation_test
 from princdiff.inference import permutation
 sys.path.insert(0, {folder!r})
-from test_batches import OPTIONS, table
+from test_execution import OPTIONS, table
 compute = permutation._compute_chunk
 def slow(*arguments):
     part = compute(*arguments)
