@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import importlib
 import os
 import zipfile
 import zlib
@@ -21,6 +20,7 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from princdiff.extras import extra
 from princdiff.tables.frames import (
     Table,
     decoded,
@@ -250,14 +250,6 @@ def _read_h5ad(path: Path) -> Table:
     except Exception as error:  # h5py and anndata raise many kinds, all of which mean this
         raise ValueError(f"{path.name} cannot be read as h5ad: {_first_line(error)}") from error
     return from_anndata(data, path.name)
-
-
-def extra(module: str, name: str, purpose: str) -> Any:
-    """Import an optional dependency, or say how to install it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ImportError(f"{purpose} needs {module}: pip install 'princdiff[{name}]'") from error
 
 
 def _first_line(error: BaseException) -> str:
