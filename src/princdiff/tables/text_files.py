@@ -234,7 +234,7 @@ def _texts(source: TextFile, frame: pd.DataFrame, names: Sequence[str]) -> list[
 
 def _has_leading_zeros(source: TextFile) -> bool:
     """Whether some field begins with a zero and another digit: a code, or perhaps a date."""
-    starts = np.frombuffer(f'{source.separator}\n\r" '.encode(), np.uint8)
+    starts = np.frombuffer(f'{source.separator}\n\r"'.encode(), np.uint8)
     with source.open_bytes() as stream:
         tail = b"\n"
         while chunk := stream.read(_CHUNK):
@@ -251,9 +251,10 @@ def _zeros_at_start(block: NDArray[np.uint8], starts: NDArray[np.uint8]) -> bool
     before = block[zeros[zeros > 0] - 1]
     if np.isin(before, starts).any():
         return True
-    signed = zeros[zeros > 1]
-    signed = signed[np.isin(block[signed - 1], np.frombuffer(b"+-", np.uint8))]
-    return bool(np.isin(block[signed - 2], starts).any())
+    # A sign or a blank may stand between; blanks alone would stop at the hour of every date.
+    later = zeros[zeros > 1]
+    later = later[np.isin(block[later - 1], np.frombuffer(b"+- ", np.uint8))]
+    return bool(np.isin(block[later - 2], starts).any())
 
 
 def text_of_column(source: TextFile, frame: pd.DataFrame, name: str) -> pd.Series:
