@@ -166,7 +166,7 @@ def compare_prepared(
         result = comparison.run()
     notes = [*prepared.notes, *comparison.notes, *_new_warnings(caught, prepared.notes)]
     parameters = {
-        **options.told(),
+        **options.to_dict(),
         **asked,
         "permute": options.permute if prepared.blocks is not None else None,
         "covariates": list(prepared.covariate_names),
