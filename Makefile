@@ -15,6 +15,7 @@ help:
 	@echo "make demo   what separates malignant from benign tumours: a table and a report"
 	@echo "make test   the tests (set PRINCDIFF_DATA to include those on real data)"
 	@echo "make lint   ruff and mypy"
+	@echo "make sanitize  the kernels' tests with the address and undefined-behaviour sanitizers"
 	@echo "make bench  the benchmarks of the core"
 	@echo "make paper  every figure and table of the paper (PRINCDIFF_DATA; QUICK=1 for a small run)"
 	@echo "make peers  other libraries beside us (QUICK=1 for a small run)"
@@ -23,8 +24,25 @@ help:
 demo: $(VENV)/.stamp-report
 	$(PY) -m princdiff.demo
 
-test: $(VENV)/.stamp-test
+test: $(VENV)/.stamp-test kernels
 	$(PY) -m pytest -n 2 -q
+
+# The inner loops in C; a machine without a compiler does without, and says so.
+KERNELS := src/princdiff/kernels
+
+.PHONY: kernels sanitize
+kernels: build/kernels.stamp
+
+build/kernels.stamp: $(wildcard $(KERNELS)/*.c $(KERNELS)/*.h) $(KERNELS)/build.py | $(PY)
+	PYTHONPATH=src $(PY) -m princdiff.kernels.build
+	@mkdir -p build && touch $@
+
+# The address sanitizer must be loaded before the interpreter, which itself leaks by its lights.
+sanitize: $(VENV)/.stamp-test
+	PYTHONPATH=src $(PY) -m princdiff.kernels.build --sanitize
+	LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so) $$($${CC:-cc} -print-file-name=libubsan.so)" \
+		ASAN_OPTIONS=detect_leaks=0 PRINCDIFF_ENGINE=compiled $(PY) -m pytest tests/kernels -q -p no:cacheprovider; \
+		outcome=$$?; PYTHONPATH=src $(PY) -m princdiff.kernels.build; exit $$outcome
 
 lint: $(VENV)/.stamp-dev
 	$(PY) -m ruff check .

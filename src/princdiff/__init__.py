@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from princdiff.inference.selection import SelectionResult, select_features
     from princdiff.inference.split import SplitResult, split_test
     from princdiff.inference.stability import StabilityResult, stability_selection
+    from princdiff.kernels.config import show_config
     from princdiff.paired import PairedPDA, paired_test
     from princdiff.relaxation.relax import RelaxResult, relax
     from princdiff.result import DifferenceResult, load
@@ -39,6 +40,7 @@ _HOME = {
     "stability_selection": "inference.stability",
     "StabilityResult": "inference.stability",
     "open_rows": "data.opening",
+    "show_config": "kernels.config",
     "relax": "relaxation.relax",
     "RelaxResult": "relaxation.relax",
 }
@@ -68,6 +70,7 @@ __all__ = [
     "pl",
     "relax",
     "select_features",
+    "show_config",
     "split_test",
     "stability_selection",
     "tl",

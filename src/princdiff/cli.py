@@ -85,6 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     --------
     >>> main(["--version"])
     princdiff 0.1.0
+    engine: ...
     0
     """
     _write_any_character()
@@ -151,6 +152,19 @@ class _Parser(argparse.ArgumentParser):
         return namespace, unknown
 
 
+class _Version(argparse.Action):
+    """The version, and who does the inner loops; looked up only when asked for."""
+
+    def __init__(self, option_strings: list[str], dest: str, help: str | None = None) -> None:
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from princdiff.kernels import describe_engine
+
+        print(f"princdiff {__version__}\nengine: {describe_engine()}")
+        parser.exit()
+
+
 def _parser() -> _Parser:
     parser = _Parser(
         prog="princdiff",
@@ -159,7 +173,7 @@ def _parser() -> _Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"princdiff {__version__}")
+    parser.add_argument("--version", action=_Version, help="show the version and the engine, and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Parser)
     _add_compare(commands)
     _add_score(commands)
