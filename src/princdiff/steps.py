@@ -170,9 +170,7 @@ class Comparison:
             why = "No bound on the best possible direction was computed; ask for it with certify=True."
         return CertificatePart("", why)
 
-    def _components(
-        self, fit: SPARDA, projections: NDArray, pvalue: float, effect: Effect
-    ) -> pd.DataFrame:
+    def _components(self, fit: SPARDA, projections: NDArray, pvalue: float, effect: Effect) -> pd.DataFrame:
         """One row per direction; p-value and effect of the first are those of the result."""
         kind = explain.split_difference(projections, self.data.codes, self.data.weights)
         total = np.where(kind.total > 0, kind.total, 1.0)
@@ -228,13 +226,15 @@ class Comparison:
             own = halves == part
             inner = None if self.data.weights is None else self.data.weights[own]
             squares.append(direction_effect(crossed[own], self.data.codes[own], inner, rng))
-        size, low, high = (float(np.sqrt(np.mean(np.square(values)))) for values in zip(*squares, strict=True))
+        size, low, high = (
+            float(np.sqrt(np.mean(np.square(values)))) for values in zip(*squares, strict=True)
+        )
         # Half of the rows widen an interval by the root of two; both halves together have all of them.
         shrink = 1 / np.sqrt(2)
         return Effect(size, max(0.0, size - (size - low) * shrink), size + (high - size) * shrink)
 
     def _halves(self, rng: np.random.Generator) -> NDArray[np.bool_] | None:
-        """Half of every group, whatever the order of its rows and the names of the groups; None if too small."""
+        """Half of every group, whatever the order of rows and groups; None where groups are too small."""
         key = np.asarray(self.data.rows @ rng.normal(size=self.data.rows.shape[1])).ravel()
         halves = np.zeros(len(key), dtype=bool)
         for code in range(len(self.data.groups)):
@@ -309,7 +309,11 @@ class Comparison:
         if not self.options.select:
             return nothing, SelectionPart(control="Features were not selected: not asked for."), relations
         if self.data.blocks is not None or self.data.covariates is not None or self.data.weights is not None:
-            return nothing, SelectionPart(control="Features were not selected: blocks, covariates or weights."), relations
+            return (
+                nothing,
+                SelectionPart(control="Features were not selected: blocks, covariates or weights."),
+                relations,
+            )
         found = select_features(
             self.data.rows,
             self.data.codes,
@@ -325,7 +329,7 @@ class Comparison:
     def _stability(self, fit: SPARDA) -> NDArray[np.float64]:
         unknown = np.full(len(fit.support_), np.nan)
         smallest = int(np.bincount(self.data.codes).min())
-        if not policy.worth_stability(*self.data.rows.shape, smallest) or self.clock.left < 0:
+        if not policy.worth_stability(self.data.rows.shape, smallest) or self.clock.left < 0:
             return unknown
         level = max(1, int(np.count_nonzero(fit.components_[0])))
         with self._stage("looking for stability"):

@@ -16,4 +16,6 @@ _SHOWN = 10
 def result_html(result: DifferenceResult) -> str:
     """A comparison as a piece of HTML."""
     shown = result.columns.head(_SHOWN)[["column", "kind", "change", "effect", "pvalue", "selected"]]
-    return f"<p><b>{escape(wording.headline(result))}</b></p>" + shown.to_html(index=False, float_format="%.3g")
+    return f"<p><b>{escape(wording.headline(result))}</b></p>" + shown.to_html(
+        index=False, float_format="%.3g"
+    )

@@ -294,7 +294,9 @@ def direction_sentence(result: DifferenceResult) -> str:
     if frame.empty:
         return "No direction tells the groups apart."
     order = frame["weight"].abs().sort_values(ascending=False, kind="stable").index
-    shown = [f"{frame.at[i, 'weight']:+.2f} {shorten(printable(frame.at[i, 'feature']), 40)}" for i in order[:6]]
+    shown = [
+        f"{frame.at[i, 'weight']:+.2f} {shorten(printable(frame.at[i, 'feature']), 40)}" for i in order[:6]
+    ]
     more = f", and {len(frame) - 6} more" if len(frame) > 6 else ""
     return f"Direction: {', '.join(shown)}{more} (of the scaled features)."
 
@@ -303,7 +305,9 @@ def column_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     """The columns of the user's table: those that differ, or the largest differences where none was shown."""
     frame = result.columns
     chosen = frame[frame["selected"]]
-    shown = (chosen if len(chosen) else frame.sort_values("effect", ascending=False, kind="stable")).head(_SHOWN)
+    shown = (chosen if len(chosen) else frame.sort_values("effect", ascending=False, kind="stable")).head(
+        _SHOWN
+    )
     if shown.empty:
         return ["No column was compared."]
     lines = drawn_table(_column_columns(shown, screen), screen)
@@ -335,7 +339,9 @@ def _column_columns(shown: pd.DataFrame, screen: Screen) -> list[Column]:
     widest = max(map(columns_of, changes), default=0)
     name_width += max(0, min(longest - name_width, room - widest))
     name = Column("column", [shorten(name, name_width, screen.dots) for name in names])
-    change = Column("what changed", [_clipped(change, max(room, _LEAST_CHANGE), screen.dots) for change in changes])
+    change = Column(
+        "what changed", [_clipped(change, max(room, _LEAST_CHANGE), screen.dots) for change in changes]
+    )
     return [name, kind, change, *after]
 
 
@@ -370,7 +376,12 @@ def relation_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     columns.append(Column("adjusted p", [_known(p, ".2g") for p in pairs["pvalue"]], right=True))
     total = len(wording.selected_relations(result))
     more = [screen.dim(f"{screen.dots} and {total - len(pairs)} more pairs")] if total > len(pairs) else []
-    return ["", "These go together differently (correlations in each group):", *drawn_table(columns, screen), *more]
+    return [
+        "",
+        "These go together differently (correlations in each group):",
+        *drawn_table(columns, screen),
+        *more,
+    ]
 
 
 def _width(columns: Sequence[Column]) -> int:

@@ -53,8 +53,8 @@ def single_features(
     prepared : Prepared
         Rows and groups.
     deviations : array of shape (n_features,) or None
-        What features are divided by before their divergences are told; means and standard deviations are told as
-        measured.
+        What features are divided by before their divergences are told; means and standard deviations are
+        told as measured.
     rng : Generator
         For the part of a difference that chance explains.
 
@@ -95,7 +95,8 @@ def result_tables(
     prepared : Prepared
         Rows and groups.
     features : DataFrame
-        One row per feature in the order of the rows of numbers, with weight, share, selected, pvalue, reason ...
+        One row per feature in the order of the rows of numbers, with weight, share, selected, pvalue, reason
+        ...
     beyond, flags
         From `single_features`.
 
@@ -168,9 +169,7 @@ def weighted_quantiles(
     if weights is None:
         return np.quantile(values, REFERENCE_LEVELS)
     present = weights > 0
-    return np.quantile(
-        values[present], REFERENCE_LEVELS, weights=weights[present], method="inverted_cdf"
-    )
+    return np.quantile(values[present], REFERENCE_LEVELS, weights=weights[present], method="inverted_cdf")
 
 
 def separation(

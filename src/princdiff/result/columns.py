@@ -68,8 +68,8 @@ def feature_kinds(facts: ColumnFacts) -> tuple[list[str], NDArray[np.float64]]:
     Returns
     -------
     kinds : list of str
-        "proportion" for flags and levels, "missing" for marks of missing values, else "shift", "spread", "shape",
-        or "-" where nothing is beyond chance.
+        "proportion" for flags and levels, "missing" for marks of missing values, else "shift", "spread",
+        "shape", or "-" where nothing is beyond chance.
     effects : array of shape (n_features,)
     """
     kinds, effects = [], np.sqrt(facts.beyond.total)
@@ -108,8 +108,8 @@ def column_table(facts: ColumnFacts) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns column, type, selected, pvalue (adjusted), reason, kind, effect (standard deviations), change (in
-        words), share.
+        Columns column, type, selected, pvalue (adjusted), reason, kind, effect (standard deviations), change
+        (in words), share.
     """
     kinds, effects = feature_kinds(facts)
     records, start = [], 0
@@ -162,11 +162,15 @@ def _described(
     if facts.flags[value]:
         found = _Description("flag", "proportion", float(effects[value]), _proportions(facts.means(value)))
     else:
-        found = _Description("number", kinds[value], float(effects[value]), _moved(facts, value, kinds[value]))
+        found = _Description(
+            "number", kinds[value], float(effects[value]), _moved(facts, value, kinds[value])
+        )
     if missing is not None and effects[missing] > found.effect:
         return _Description(found.type, "missing", float(effects[missing]), _missing(facts, missing))
     if missing is not None and effects[missing] > 0 and found.effect > 0:
-        return _Description(found.type, found.kind, found.effect, f"{found.change}; {_missing(facts, missing)}")
+        return _Description(
+            found.type, found.kind, found.effect, f"{found.change}; {_missing(facts, missing)}"
+        )
     return found
 
 
@@ -201,7 +205,7 @@ def _moved(facts: ColumnFacts, feature: int, kind: str) -> str:
     if kind == "shift" and len(means) == 2 and means[0] * means[1] > 0:
         change = 100 * (means[1] / means[0] - 1)
         if 0.05 <= abs(change) < 1000:
-            text += f" ({change:+.2g} %)"
+            text += f" ({change:+.0f} %)" if abs(change) >= 10 else f" ({change:+.2g} %)"
     return text
 
 

@@ -54,8 +54,8 @@ class DifferenceResult:
     table : DataFrame
         One row per feature (a level of a category is one); see `to_frame`.
     relations : DataFrame
-        Pairs of features that go together differently in the groups: first, second, their dependence in each group,
-        change, pvalue (adjusted), selected.
+        Pairs of features that go together differently in the groups: first, second, their dependence in each
+        group, change, pvalue (adjusted), selected.
     divergences, upper_bounds : arrays of shape (n_components,)
         Divergence along each direction, and what no direction can exceed (NaN: not computed).
     kind : dict
@@ -124,14 +124,14 @@ class DifferenceResult:
         Returns
         -------
         DataFrame
-            By feature, the largest share first: feature, column (of the user's table), weight, share, selected, pvalue
-            (adjusted), reason (why it was selected), kind (shift, spread, shape, proportion, missing), effect
-            (in standard deviations, chance taken off), stability, divergence (of the feature alone), location,
-            scale, shape, then mean and sd of each group, then weight and share in further directions. Shares are NaN
-            for a divergence that does not depend on scale.
+            By feature, the largest share first: feature, column (of the user's table), weight, share,
+            selected, pvalue (adjusted), reason (why it was selected), kind (shift, spread, shape,
+            proportion, missing), effect (in standard deviations, chance taken off), stability, divergence
+            (of the feature alone), location, scale, shape, then mean and sd of each group, then weight and
+            share in further directions. Shares are NaN for a divergence that does not depend on scale.
 
-            By column, the selected ones first: column, type, selected, pvalue, reason, kind, effect, change (in
-            words), share.
+            By column, the selected ones first: column, type, selected, pvalue, reason, kind, effect, change
+            (in words), share.
         """
         validate.check_choice("by", by, ("feature", "column"))
         return (self.table if by == "feature" else self.columns).copy()
@@ -190,7 +190,9 @@ class DifferenceResult:
 
     def __repr__(self) -> str:
         names = " vs ".join(self.groups)
-        return f"<DifferenceResult {names}: p = {self.pvalue:.3g}, {len(self.selected_columns)} columns differ>"
+        return (
+            f"<DifferenceResult {names}: p = {self.pvalue:.3g}, {len(self.selected_columns)} columns differ>"
+        )
 
     def _repr_html_(self) -> str:
         from princdiff.present.notebook import result_html
@@ -225,8 +227,8 @@ class DifferenceResult:
         -------
         DataFrame
             One row per component and group: ``distance`` (Wasserstein, in the units of the projection),
-            ``effect`` (in standard deviations of that group), ``closest`` (whether the effect is the smallest), and
-            the number of new rows. A group's own rows are at distance 0 from it.
+            ``effect`` (in standard deviations of that group), ``closest`` (whether the effect is the
+            smallest), and the number of new rows. A group's own rows are at distance 0 from it.
         """
         encoded = encode(rows, self.codings, missing=self.parameters["missing"])
         for note in encoded.notes:
@@ -276,7 +278,11 @@ class DifferenceResult:
         from princdiff.present import plots
 
         if len(self.null) == 0:
-            why = "a split test was made, which has no common one" if self.test.name == "split" else "no test was made"
+            why = (
+                "a split test was made, which has no common one"
+                if self.test.name == "split"
+                else "no test was made"
+            )
             raise ValueError(f"there is no null distribution to draw: {why}")
         return plots.null_distribution(self.null, self.statistic, self.pvalue, ax=ax)
 

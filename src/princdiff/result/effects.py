@@ -1,9 +1,9 @@
 """How large a difference is, in units that mean the same for every kind of column.
 
-The distance of two samples is never zero, not even of two samples of one population, and the squared Wasserstein
-distance of two 0/1 samples is the difference of their proportions, not its square. So an effect here is what is
-left when the part that chance gives is taken off, it is counted in standard deviations (Cohen's d for a pure
-shift), and for values that tie it counts differences of means and spreads only.
+The distance of two samples is never zero, not even of two samples of one population, and the squared
+Wasserstein distance of two 0/1 samples is the difference of their proportions, not its square. So an effect
+here is what is left when the part that chance gives is taken off, it is counted in standard deviations
+(Cohen's d for a pure shift), and for values that tie it counts differences of means and spreads only.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ def beyond_chance(
     Returns
     -------
     Kind
-        Arrays of shape (n_columns,), none below 0. The shape of stepped columns is 0: it would count the difference
-        of proportions a second time.
+        Arrays of shape (n_columns,), none below 0. The shape of stepped columns is 0: it would count the
+        difference of proportions a second time.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Results as plain data and back: what a saved file may hold is what the dataclasses declare.
 
-JSON knows no NaN and no infinity, so a missing number is ``null`` and the infinities are words. On the way back
-every value is checked against the declared type of its field: a damaged file is refused with the place of the
-damage, and nothing in a file is ever executed.
+JSON knows no NaN and no infinity, so a missing number is ``null`` and the infinities are words. On the way
+back every value is checked against the declared type of its field: a damaged file is refused with the place
+of the damage, and nothing in a file is ever executed.
 """
 
 from __future__ import annotations
@@ -147,7 +147,9 @@ def _scalar(kind: Any, content: Any, where: str) -> Any:
             return math.nan
         if isinstance(content, str) and content in _INFINITIES:
             return _INFINITIES[content]
-        _demand(isinstance(content, int | float) and not isinstance(content, bool), where, "a number", content)
+        _demand(
+            isinstance(content, int | float) and not isinstance(content, bool), where, "a number", content
+        )
         return float(content)
     if kind is int:
         _demand(isinstance(content, int) and not isinstance(content, bool), where, "a whole number", content)
@@ -209,4 +211,6 @@ def _bounded(content: Any, where: str, depth: int) -> None:
 def _demand(holds: bool, where: str, wanted: str, found: Any) -> None:
     if not holds:
         text = repr(found)
-        raise ValueError(f"{where} should be {wanted}, but is {text if len(text) <= 60 else text[:57] + '...'}")
+        raise ValueError(
+            f"{where} should be {wanted}, but is {text if len(text) <= 60 else text[:57] + '...'}"
+        )

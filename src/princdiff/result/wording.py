@@ -50,7 +50,9 @@ def what_differs(result: DifferenceResult) -> str:
     if len(pairs):
         sentences.append(_pairs_sentence(result, len(alone) > 0))
     other = result.columns[result.columns["selected"] & (result.columns["reason"] != "alone")]
-    in_pairs = {str(name) for name in [*pairs["first column"], *pairs["second column"]]} if len(pairs) else set()
+    in_pairs = (
+        {str(name) for name in [*pairs["first column"], *pairs["second column"]]} if len(pairs) else set()
+    )
     rest = [str(name) for name in other["column"] if str(name) not in in_pairs]
     if rest:
         sentences.append(f"{_some(rest)} take{'s' if len(rest) == 1 else ''} part only together with others.")
@@ -89,7 +91,13 @@ def _pairs_sentence(result: DifferenceResult, also: bool) -> str:
     values = [float(row[f"dependence {group}"]) for group in result.groups]
     first = f"{_cut(str(row['first']), 40)} and {_cut(str(row['second']), 40)} go together differently"
     numbers = f"correlation {' → '.join(f'{value:.2f}' for value in values)}"
-    more = f"; so do {len(pairs) - 1} more pairs" if len(pairs) > 2 else "; so does one more pair" if len(pairs) == 2 else ""
+    more = (
+        f"; so do {len(pairs) - 1} more pairs"
+        if len(pairs) > 2
+        else "; so does one more pair"
+        if len(pairs) == 2
+        else ""
+    )
     opening = "Also, " if also else "No column differs by itself, but "
     return f"{opening}{first} ({numbers}){more}."
 
@@ -106,14 +114,25 @@ def distance_sentence(result: DifferenceResult) -> str:
         return "No direction tells them apart."
     order = frame["share"].fillna(frame["weight"] ** 2).sort_values(ascending=False, kind="stable").index
     columns = list(dict.fromkeys(map(str, frame.loc[order, "column"])))
-    made_of = _listed(columns) if len(columns) <= _DIRECTION_FEATURES else f"{_listed(columns[:2])} and {len(columns) - 2} more"
+    made_of = (
+        _listed(columns)
+        if len(columns) <= _DIRECTION_FEATURES
+        else f"{_listed(columns[:2])} and {len(columns) - 2} more"
+    )
     low, high = result.effect_interval
     interval = "" if np.isnan(low) else f" ({low:.2g} to {high:.2g})"
-    return f"Along the direction found ({made_of}) they are {result.effect:.2g} standard deviations apart{interval}."
+    return (
+        f"Along the direction found ({made_of}) "
+        f"they are {result.effect:.2g} standard deviations apart{interval}."
+    )
 
 
 def _some(names: list[str]) -> str:
-    return _listed(names) if len(names) <= _NAMED else f"{_listed(names[:_NAMED - 1])} and {len(names) - _NAMED + 1} more"
+    return (
+        _listed(names)
+        if len(names) <= _NAMED
+        else f"{_listed(names[: _NAMED - 1])} and {len(names) - _NAMED + 1} more"
+    )
 
 
 def component_facts(result: DifferenceResult, number: int) -> str:
@@ -168,7 +187,9 @@ def test_sentence(result: DifferenceResult) -> str:
     test = result.test
     if test.name == "permutation":
         how = "all distinct" if test.exact else "random"
-        asked = f" of the {test.asked} asked for" if not test.exact and test.n_permutations < test.asked else ""
+        asked = (
+            f" of the {test.asked} asked for" if not test.exact and test.n_permutations < test.asked else ""
+        )
         searched = ""
         if test.searched_rows is not None:
             searched = f" Directions were searched on {test.searched_rows} rows and judged on all."
