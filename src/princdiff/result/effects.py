@@ -115,22 +115,38 @@ def beyond_chance(
     """
     rng = np.random.default_rng(0) if rng is None else rng
     found = split_difference(columns, codes, weights)
-    within = _within_variance(columns, codes, weights)
-    safe = np.where(within > 0, within, np.inf)
+    overall = columns.var(axis=1)
+    two_valued = np.array([_is_two_valued(column) for column in columns], dtype=bool)
+    stepped = two_valued | np.array([is_stepped(column) for column in columns], dtype=bool)
+    # Of two values the spread follows the mean, and to count it again would make rare ones large.
+    variance = np.where(two_valued, overall, _within_variance(columns, codes, weights))
+    safe = np.where(variance > 0, variance, np.inf)
     chance = chance_size(codes, weights)
-    centred = columns - columns.mean(axis=1, keepdims=True)
-    variance = np.maximum((centred**2).mean(axis=1), np.finfo(float).tiny)
-    kurtosis = np.maximum((centred**4).mean(axis=1) / variance**2, 1.0)
-    location = found.location / safe - chance
-    scale = found.scale / safe - 0.25 * (kurtosis - 1) * chance
-    stepped = np.array([is_stepped(column) for column in columns], dtype=bool)
-    shape = np.zeros(len(columns))
+    parts = np.zeros((3, len(columns)))
+    parts[0] = found.location / safe - chance
+    parts[1] = np.where(two_valued, 0.0, found.scale / safe - 0.25 * (_kurtosis(columns) - 1) * chance)
     if not stepped.all():
         smooth = ~stepped
         by_chance = _shape_by_chance(columns[smooth], codes, weights, rng) * chance
-        shape[smooth] = found.shape[smooth] / safe[smooth] - by_chance
-    parts = (np.where(within > 0, part, 0.0) for part in (location, scale, shape))
-    return Kind(*(np.maximum(part, 0.0) for part in parts))
+        parts[2, smooth] = found.shape[smooth] / safe[smooth] - by_chance
+    parts[:, variance <= 0] = 0.0
+    # Parts below zero are chance, and take off as much of the others.
+    positive = np.maximum(parts, 0.0)
+    total = np.maximum(parts.sum(axis=0), 0.0)
+    positive *= np.divide(total, positive.sum(axis=0), out=np.zeros_like(total), where=total > 0)
+    return Kind(*positive)
+
+
+def _is_two_valued(column: NDArray[np.float64]) -> bool:
+    return bool(((column == column.min()) | (column == column.max())).all())
+
+
+def _kurtosis(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Fourth moment over the squared variance, 1 at least; of constants 1."""
+    deviation = columns.std(axis=1)
+    centred = columns - columns.mean(axis=1, keepdims=True)
+    standard = centred / np.where(deviation > 0, deviation, 1.0)[:, None]
+    return np.maximum((standard**4).mean(axis=1), 1.0)
 
 
 def _within_variance(
