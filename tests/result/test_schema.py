@@ -32,14 +32,8 @@ def test_json_knows_no_nan_and_comes_back_equal(result, tmp_path):
 def places(content, path=()):
     """Every place of a plain structure, leaves and branches alike."""
     yield path
-    items = (
-        content.items()
-        if isinstance(content, dict)
-        else enumerate(content)
-        if isinstance(content, list)
-        else ()
-    )
-    for key, item in items:
+    inner = dict(enumerate(content)) if isinstance(content, list) else content
+    for key, item in inner.items() if isinstance(inner, dict) else ():
         yield from places(item, (*path, key))
 
 

@@ -127,7 +127,7 @@ def beyond_chance(
     parts[1] = np.where(two_valued, 0.0, found.scale / safe - 0.25 * (_kurtosis(columns) - 1) * chance)
     if not stepped.all():
         smooth = ~stepped
-        by_chance = _shape_by_chance(columns[smooth], codes, weights, rng) * chance
+        by_chance = _shape_by_chance(columns[smooth], codes, rng) * chance
         parts[2, smooth] = found.shape[smooth] / safe[smooth] - by_chance
     parts[:, variance <= 0] = 0.0
     # Parts below zero are chance, and take off as much of the others.
@@ -165,24 +165,26 @@ def _within_variance(
 
 
 def _shape_by_chance(
-    columns: NDArray[np.float64],
-    codes: NDArray[np.uint8],
-    weights: NDArray[np.float64] | None,
-    rng: np.random.Generator,
+    columns: NDArray[np.float64], codes: NDArray[np.uint8], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Shape part that relabelled rows show, over `chance_size`, in squared standard deviations."""
-    chosen = np.arange(len(codes))
+    """Shape part that relabelled rows show, over `chance_size`, in squared standard deviations.
+
+    Labels are given to sorted values, the largest group first, so that neither the order of rows nor the
+    names of groups matter.
+    """
+    values = np.sort(columns, axis=1)
+    sizes = np.sort(np.bincount(codes))[::-1]
     if len(codes) > _MOST_ROWS:
-        chosen = rng.choice(len(codes), _MOST_ROWS, replace=False)
-    values, kept = columns[:, chosen], codes[chosen]
-    own = None if weights is None else weights[chosen]
-    if len(np.unique(kept)) <= int(codes.max()):
-        return np.zeros(len(columns))
+        kept = np.linspace(0, len(codes) - 1, _MOST_ROWS).round().astype(np.intp)
+        values = values[:, kept]
+        sizes = np.maximum(2, (sizes * _MOST_ROWS / len(codes)).astype(np.intp))
+        sizes[0] += _MOST_ROWS - sizes.sum()
+    labels = np.repeat(np.arange(len(sizes)), sizes).astype(np.uint8)
     variance = np.maximum(values.var(axis=1), np.finfo(float).tiny)
     total = np.zeros(len(columns))
     for _ in range(_RELABELLINGS):
-        total += split_difference(values, rng.permutation(kept), own).shape / variance
-    return total / _RELABELLINGS / chance_size(kept, own)
+        total += split_difference(values, rng.permutation(labels)).shape / variance
+    return total / _RELABELLINGS / chance_size(labels)
 
 
 def direction_effect(
