@@ -129,6 +129,11 @@ class Scheme:
         self.smallest_pvalue = (self._symmetry() if self.exhaustive else 1) / self.n_labellings
         self._listed = self._enumerate() if self.exhaustive else None
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that have labels."""
+        return len(self._codes)
+
     def _symmetry(self) -> int:
         """Labellings that give the observed partition under other names, and so the same statistic."""
         n_groups = int(self._codes.max()) + 1
