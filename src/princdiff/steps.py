@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from princdiff import policy
+from princdiff.data.problem import Problem
 from princdiff.data.samples import Samples, Scale
 from princdiff.divergences import Divergence, Wasserstein2, get
 from princdiff.estimators import SPARDA
+from princdiff.inference.alone import AloneResult, alone_test
+from princdiff.inference.contrasts import Design
 from princdiff.inference.permutation import permutation_test
-from princdiff.inference.selection import select_features
+from princdiff.inference.relabelling import scheme_of
 from princdiff.inference.stability import stability_selection
 from princdiff.result import build, explain
 from princdiff.result.effects import Effect, direction_effect
@@ -308,23 +311,26 @@ class Comparison:
         relations = pd.DataFrame({"first": [], "second": [], "change": [], "pvalue": [], "selected": []})
         if not self.options.select:
             return nothing, SelectionPart(control="Features were not selected: not asked for."), relations
-        if self.data.blocks is not None or self.data.covariates is not None or self.data.weights is not None:
-            return (
-                nothing,
-                SelectionPart(control="Features were not selected: blocks, covariates or weights."),
-                relations,
-            )
-        found = select_features(
-            self.data.rows,
-            self.data.codes,
-            divergence=self.divergence,
-            random_state=self.seed,
-            n_jobs=self.n_jobs,
-            progress=self.options.progress,
-        )
+        found = self._alone()
         self.clock.done("selecting")
-        shown = found.table.set_axis(names)[["selected", "pvalue", "reason"]]
-        return shown, SelectionPart(True, 0.05, "fwer", found.control, self.n_permutations), relations
+        reject = bool(pvalue <= 0.05)
+        shown = pd.DataFrame(
+            {
+                "selected": reject & (found.feature_adjusted <= 0.05),
+                "pvalue": found.feature_adjusted,
+                "reason": np.where(reject & (found.feature_adjusted <= 0.05), "alone", ""),
+            },
+            index=names,
+        )
+        control = "Columns are said to differ with a family-wise error of at most 0.05."
+        return shown, SelectionPart(True, 0.05, "fwer", control, self.n_permutations), relations
+
+    def _alone(self) -> AloneResult:
+        problem = Problem.from_prepared(self.data, divergence=self.divergence, scale=self.scale)
+        names = list(dict.fromkeys(problem.units))
+        units = np.array([names.index(unit) for unit in problem.units])
+        design = Design(scheme_of(problem, self.n_permutations, self.seed), problem.n_groups, problem.weights)
+        return alone_test(problem.rows, design, units, n_jobs=self.n_jobs)
 
     def _stability(self, fit: SPARDA) -> NDArray[np.float64]:
         unknown = np.full(len(fit.support_), np.nan)

@@ -315,6 +315,7 @@ def column_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     remarks = [f"{screen.dots} and {hidden} more that differ"] if hidden > 0 else []
     if shown["pvalue"].notna().any():
         remarks.append("adjusted p: adjusted for the number of columns looked at")
+    remarks.append(f"from {' to '.join(shorten(printable(name), 30) for name in result.groups)}")
     return lines + [screen.dim(line) for line in (screen.prose("; ".join(remarks)) if remarks else [])]
 
 

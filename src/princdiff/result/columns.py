@@ -177,6 +177,8 @@ def _described(
 def _category(coding: Coding, members: range, facts: ColumnFacts) -> _Description:
     """A category: the levels that changed most, from what to what."""
     names = [*(coding.levels or ()), *(("missing",) if coding.indicator else ())]
+    if len(names) == 1:
+        return _Description("category", "-", 0.0, f"always {names[0]}")
     shares = np.array([facts.means(feature) for feature in members]).T
     if len(members) == 1:
         # Two levels have one feature, that of the second.

@@ -81,8 +81,9 @@ def _columns_sentence(alone: pd.DataFrame, total: int) -> str:
 
 
 def _change(text: str, brief: bool) -> str:
-    """What changed; of several levels only the first where room is short."""
-    return text.split(", ")[0] if brief else text
+    """What changed, to stand in brackets; of several levels only the first where room is short."""
+    text = text.split(", ")[0] if brief else text
+    return text.replace(" (", ", ").replace(")", "")
 
 
 def _pairs_sentence(result: DifferenceResult, also: bool) -> str:
