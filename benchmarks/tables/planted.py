@@ -162,7 +162,8 @@ def main() -> None:
     parser.add_argument("--permutations", type=int, default=99)
     arguments = parser.parse_args()
     print(
-        "| table | plant | p <= .05 | found | false columns a run | runs with any | Holm: found | Holm: runs with any | s |"
+        "| table | plant | p <= .05 | found | false a run | runs with false "
+        "| Holm: found | Holm: with false | s |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
     for name in arguments.tables:

@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 
 from princdiff.data import validate
-from princdiff.data.samples import Scale
+from princdiff.data.samples import Samples, Scale
 from princdiff.divergences import Divergence
 from princdiff.result import DifferenceResult
 from princdiff.steps import Clock, Comparison, Options
 from princdiff.tables import Prepared, prepare
+
+# Numbers up to which rows are copied into an order of their own.
+_LARGEST_SORTED = 3 * 10**8
 
 
 def compare(
@@ -159,6 +162,7 @@ def compare_prepared(
     DifferenceResult
     """
     refuse_single_rows(prepared)
+    prepared = in_canonical_order(prepared)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         seed = int(validate.generator(options.random_state).integers(2**31))
@@ -176,6 +180,33 @@ def compare_prepared(
         "seconds": clock.seconds,
     }
     return DifferenceResult(**{**result, "notes": notes, "parameters": parameters})
+
+
+def in_canonical_order(prepared: Prepared) -> Prepared:
+    """The same rows in an order that depends on their values only.
+
+    What is drawn at random (relabellings, folds, samples) then depends neither on the order in which rows
+    came nor on which group came first: swapping groups changes signs and nothing else.
+    """
+    n_rows, n_features = prepared.rows.shape
+    if n_rows * n_features > _LARGEST_SORTED:
+        return prepared
+    scale = Samples(prepared.rows, "pooled", dtype=np.float64).factor
+    weights = np.random.default_rng(0).normal(size=n_features) * scale
+    order = np.argsort(np.asarray(prepared.rows @ weights).ravel(), kind="stable")
+
+    def ordered(values: Any) -> Any:
+        return None if values is None else values[order]
+
+    return replace(
+        prepared,
+        rows=prepared.rows[order],
+        codes=prepared.codes[order],
+        kept=prepared.kept[order],
+        weights=ordered(prepared.weights),
+        blocks=ordered(prepared.blocks),
+        covariates=ordered(prepared.covariates),
+    )
 
 
 def refuse_single_rows(prepared: Prepared) -> None:

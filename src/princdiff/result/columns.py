@@ -73,28 +73,18 @@ def feature_kinds(facts: ColumnFacts) -> tuple[list[str], NDArray[np.float64]]:
     effects : array of shape (n_features,)
     """
     kinds, effects = [], np.sqrt(facts.beyond.total)
-    missing = _marks_of_missing(facts.codings)
+    declared = [kind for coding in facts.codings for kind in coding.kinds]
     for feature, flag in enumerate(facts.flags):
         parts = {name: float(part[feature]) for name, part in facts.beyond._asdict().items()}
-        if feature in missing:
+        if declared[feature] == "missing":
             kinds.append("missing")
-        elif flag:
+        elif flag or declared[feature] in ("flag", "level"):
             kinds.append("proportion")
         elif sum(parts.values()) <= 0:
             kinds.append("-")
         else:
             kinds.append(KINDS[max(parts, key=lambda name: parts[name])])
     return kinds, effects
-
-
-def _marks_of_missing(codings: Sequence[Coding]) -> set[int]:
-    marks, start = set(), 0
-    for coding in codings:
-        width = len(coding.features)
-        if coding.indicator:
-            marks.add(start + width - 1)
-        start += width
-    return marks
 
 
 def column_table(facts: ColumnFacts) -> pd.DataFrame:
@@ -154,44 +144,44 @@ def _described(
     kinds: list[str],
     effects: NDArray[np.float64],
 ) -> _Description:
+    if coding.one_hot:
+        return _category(coding, members, facts)
     missing = members[-1] if coding.indicator else None
     values = [feature for feature in members if feature != missing]
-    if coding.levels is not None:
-        return _category(coding, members, facts)
-    value = values[0]
+    # Of a date's parts the one that moved most speaks for the column.
+    value = max(values, key=lambda feature: effects[feature])
+    part = coding.feature_levels[value - members.start]
     if facts.flags[value]:
-        found = _Description("flag", "proportion", float(effects[value]), _proportions(facts.means(value)))
+        change = _proportions(facts.means(value))
     else:
-        found = _Description(
-            "number", kinds[value], float(effects[value]), _moved(facts, value, kinds[value])
-        )
-    if missing is not None and effects[missing] > found.effect:
-        return _Description(found.type, "missing", float(effects[missing]), _missing(facts, missing))
-    if missing is not None and effects[missing] > 0 and found.effect > 0:
-        return _Description(
-            found.type, found.kind, found.effect, f"{found.change}; {_missing(facts, missing)}"
-        )
-    return found
+        change = _moved(facts, value, kinds[value])
+    if part:
+        change = f"{part}: {change}"
+    found = _Description(coding.type, kinds[value], float(effects[value]), change)
+    if missing is None or effects[missing] <= 0:
+        return found
+    gaps = _missing(facts, missing)
+    if effects[missing] > found.effect:
+        return _Description(coding.type, "missing", float(effects[missing]), gaps)
+    return _Description(coding.type, found.kind, found.effect, f"{change}; {gaps}" if found.effect else gaps)
 
 
 def _category(coding: Coding, members: range, facts: ColumnFacts) -> _Description:
     """A category: the levels that changed most, from what to what."""
-    names = [*(coding.levels or ()), *(("missing",) if coding.indicator else ())]
-    if len(names) == 1:
-        return _Description("category", "-", 0.0, f"always {names[0]}")
+    names = list(coding.feature_levels)
     shares = np.array([facts.means(feature) for feature in members]).T
-    if len(members) == 1:
-        # Two levels have one feature, that of the second.
-        shares = np.column_stack([1 - shares, shares])
+    if len(names) == 1:
+        # Two levels have one feature, a constant has one level.
+        rest = np.maximum(1 - shares, 0.0)
+        whole = level_effects(np.column_stack([rest, shares]), facts.codes, facts.weights)[1]
+        change = f"{names[0]}: {_proportions(shares[:, 0].tolist())}"
+        return _Description(coding.type, "proportion", whole, change)
     single, whole = level_effects(shares, facts.codes, facts.weights)
-    moved = np.abs(shares[-1] - shares[0]) if len(shares) == 2 else np.ptp(shares, axis=0)
-    if len(members) == 1:
-        name = names[1]
-        return _Description("flag", "proportion", whole, f"{name}: {_proportions(shares[:, 1].tolist())}")
+    moved = np.ptp(shares, axis=0)
     order = np.lexsort((-moved, -single))
     shown = [level for level in order[:_SHOWN_LEVELS] if single[level] > 0] or [int(order[0])]
     texts = [f"{names[level]} {_proportions(shares[:, level].tolist())}" for level in shown]
-    return _Description("category", "proportion", whole, ", ".join(texts))
+    return _Description(coding.type, "proportion", whole, ", ".join(texts))
 
 
 def _missing(facts: ColumnFacts, feature: int) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import types
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -114,6 +114,9 @@ def _decoded(kind: Any, content: Any, where: str, depth: int) -> Any:
             return None
         plain = [argument for argument in arguments if argument is not type(None)]
         return _first_fitting(plain, content, where, depth)
+    if origin is Literal:
+        _demand(isinstance(content, str) and content in arguments, where, f"one of {arguments}", content)
+        return content
     if kind is pd.DataFrame:
         return _frame(content, where)
     if kind is np.ndarray or origin is np.ndarray:
