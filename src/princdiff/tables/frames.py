@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -48,6 +48,8 @@ class Table:
         What was done while reading.
     path : Path or None
         The file it came from.
+    written : callable or None
+        Gives a column as it is written in the text file, where the values come from one.
     """
 
     values: pd.DataFrame | NDArray | sp.csr_matrix
@@ -57,6 +59,7 @@ class Table:
     about: pd.DataFrame | None = None
     notes: tuple[str, ...] = ()
     path: Path | None = None
+    written: Callable[[str], pd.Series] | None = None
 
     @property
     def n_rows(self) -> int:
