@@ -126,7 +126,7 @@ def compare(
     parameters.check(
         locals(),
         n_permutations=parameters.Whole(0),
-        divergence=parameters.Either(parameters.DivergenceRule(), "auto"),
+        divergence=parameters.DivergenceRule(auto=True),
         error=parameters.Choice("fwer", "fdr"),
         dates=parameters.Choice("skip", "parts"),
     )

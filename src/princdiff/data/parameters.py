@@ -225,13 +225,19 @@ class Data:
 
 
 class DivergenceRule:
-    """A name, an object or a function; `princdiff.divergences.get` says what is wrong."""
+    """A name, an object or a function; `princdiff.divergences.get` says what is wrong.
+
+    With ``auto`` the function that is called may choose by itself.
+    """
+
+    auto: bool = False
 
     words = "a divergence"
 
     def allows(self, value: Any) -> bool:
         """Whether a value may be given."""
-        get(value)
+        if not (self.auto and isinstance(value, str) and value == "auto"):
+            get(value)
         return True
 
 
