@@ -224,6 +224,7 @@ class Data:
         return True
 
 
+@dataclass(frozen=True)
 class DivergenceRule:
     """A name, an object or a function; `princdiff.divergences.get` says what is wrong.
 
@@ -232,7 +233,7 @@ class DivergenceRule:
 
     auto: bool = False
 
-    words = "a divergence"
+    words: str = "a divergence"
 
     def allows(self, value: Any) -> bool:
         """Whether a value may be given."""
