@@ -103,9 +103,8 @@ def drift(arguments: argparse.Namespace) -> None:
         march, april = customers(n_rows, rng, False), customers(n_rows, rng, True)
         result, seconds = timed(march, april, missing="impute")
         named = result.selected_columns
-        print(
-            f"{n_rows} + {n_rows} rows, {seconds:.1f} s of processor: named {named}, missed {truth - set(named)}\n"
-        )
+        missed = truth - set(named)
+        print(f"{n_rows} + {n_rows} rows, {seconds:.1f} s of processor: named {named}, missed {missed}\n")
         print(result.summary(), "\n")
 
 
@@ -122,10 +121,8 @@ def halves(arguments: argparse.Namespace) -> None:
         selected += bool(result.selected_columns)
         total += seconds
     low, high = stats.binom.ppf([0.005, 0.995], n_draws, 0.05)
-    print(
-        f"random halves of {len(table)} calls, {n_draws} draws: p <= .05 in {rejected} (99 % band {low:.0f} to"
-    )
-    print(f"{high:.0f}), some column named in {selected}; {total / n_draws:.1f} s of processor each")
+    print(f"random halves of {len(table)} calls, {n_draws} draws: p <= .05 in {rejected} of them")
+    print(f"(99 % band {low:.0f} to {high:.0f}), some column named in {selected}; {total / n_draws:.1f} s of processor each")
 
 
 def trial(arguments: argparse.Namespace) -> None:
@@ -142,9 +139,8 @@ def trial(arguments: argparse.Namespace) -> None:
         )
         rejected += result.pvalue <= 0.05
         selected += bool(result.selected_columns)
-    print(
-        f"relabelled arms, {len(table)} x {table.shape[1]}, {n_draws} draws: p <= .05 in {rejected}, named in {selected}"
-    )
+    print(f"relabelled arms, {len(table)} x {table.shape[1]}, {n_draws} draws:")
+    print(f"p <= .05 in {rejected}, some column named in {selected}")
 
 
 def cut(arguments: argparse.Namespace) -> None:
