@@ -19,8 +19,8 @@ _POSITION_BITS = 24
 _POSITION_MASK = np.uint64((1 << _POSITION_BITS) - 1)
 _SIGN = np.uint32(0x80000000)
 
-# Projections of unit variance are rounded to within a few 1e-7 or 1e-16; offsets of the data add some digits.
-_TIE_WIDTH = {np.dtype(np.float32): 2.0**-23, np.dtype(np.float64): 2.0**-30}
+# Part of a column's spread within which values tie; see docs/constants.md.
+_TIE_WIDTH = 2.0**-21
 
 
 class Workspace:
@@ -142,10 +142,10 @@ def tie_width(lowest: NDArray, highest: NDArray, n_rows: int) -> NDArray:
     Examples
     --------
     >>> tie_width(np.array([0.0]), np.array([2.0]), 100)
-    array([1.8626e-09])
+    array([9.5367e-07])
     """
     dtype = np.result_type(lowest)
-    return (highest - lowest) * dtype.type(min(_TIE_WIDTH[dtype], 0.01 / n_rows))
+    return (highest - lowest) * dtype.type(min(_TIE_WIDTH, 0.01 / n_rows))
 
 
 def tie_width_of_groups(groups: list[NDArray]) -> NDArray:
@@ -155,9 +155,7 @@ def tie_width_of_groups(groups: list[NDArray]) -> NDArray:
     return tie_width(lowest, highest, sum(group.shape[1] for group in groups))
 
 
-def average_ties(
-    slopes: NDArray, groups: list[NDArray], masses: NDArray[np.float64] | None = None
-) -> None:
+def average_ties(slopes: NDArray, groups: list[NDArray], masses: NDArray[np.float64] | None = None) -> None:
     """Give the tied rows of a group their average slope, in place.
 
     Which tied row is matched with whom is a matter of chance, of the order of the rows. The average over
