@@ -23,6 +23,7 @@ from princdiff.data.labels import HELD_OUT
 from princdiff.data.memory import spoken
 from princdiff.data.opening import out_of_core
 from princdiff.data.row_chunks import RowChunks
+from princdiff.data.sparse_structure import check_sparse
 
 _SHOWN = 5
 
@@ -41,6 +42,8 @@ def check_rows(
         if isinstance(X, RowChunks):
             return _check_chunks(estimator, X, reset, streams)
     _refuse_text_columns(X)
+    if sp.issparse(X):
+        check_sparse(X, "X")
     rows = validate_data(
         estimator,
         X,

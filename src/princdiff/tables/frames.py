@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from princdiff.data.row_chunks import RowChunks
+from princdiff.data.sparse_structure import check_sparse
 
 _SHOWN = 5
 
@@ -149,6 +150,7 @@ def take_object(source: Any, label: str) -> Table:
     if isinstance(source, pd.DataFrame):
         return from_frame(source, label)
     if sp.issparse(source):
+        check_sparse(source, label)
         return _from_sparse(source, label)
     if all(hasattr(source, name) for name in ("X", "obs", "var_names")):
         return from_anndata(source, label)

@@ -7,7 +7,6 @@ traceback of a parser. Optional readers are imported where they are used, so tha
 from __future__ import annotations
 
 import gzip
-import importlib
 import os
 import zipfile
 import zlib
@@ -20,6 +19,7 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from princdiff.extras import extra
 from princdiff.tables.frames import (
     Table,
     decoded,
@@ -227,11 +227,3 @@ def _read_h5ad(path: Path) -> Table:
     except Exception as error:  # h5py and anndata raise many kinds, all of which mean this
         raise ValueError(f"{path.name} cannot be read as h5ad: {first_line(error)}") from error
     return from_anndata(data, path.name)
-
-
-def extra(module: str, name: str, purpose: str) -> Any:
-    """Import an optional dependency, or say how to install it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ImportError(f"{purpose} needs {module}: pip install 'princdiff[{name}]'") from error
