@@ -24,9 +24,9 @@ from scipy.stats import binom
 
 from benchmarks import harness, two_sample
 from princdiff import permutation_test
+from princdiff.data.problem import Problem, Run
 from princdiff.datasets import make_block_gaussians
-from princdiff.divergences import Wasserstein2
-from princdiff.inference.problem import Problem
+from princdiff.inference.relabelling import scheme_of
 
 SETTINGS = {
     "full": {
@@ -47,10 +47,9 @@ FIRST_SEED = {"difference": 7000, "null": 100_000}
 
 def labellings(X: np.ndarray, y: np.ndarray, n_permutations: int, seed: int) -> np.ndarray:
     """The relabellings that `permutation_test` makes from this seed, the observed one first."""
-    problem = Problem.prepare(
-        X, y, n_permutations, Wasserstein2(), "euclidean", None, None, "within", None, None, random_state=seed
-    )
-    return problem.scheme.codes(np.arange(problem.scheme.n_labellings)).astype(np.int64)
+    problem = Problem.from_arrays(X, y, scale=None)
+    scheme = scheme_of(problem, n_permutations, Run.from_options(seed).seed_for())
+    return scheme.codes(np.arange(scheme.n_labellings)).astype(np.int64)
 
 
 def _ours(**settings: object) -> Callable:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
@@ -23,17 +23,18 @@ from princdiff.data.labels import HELD_OUT
 from princdiff.data.memory import spoken
 from princdiff.data.opening import out_of_core
 from princdiff.data.row_chunks import RowChunks
+from princdiff.data.sparse_structure import check_sparse
 
 _SHOWN = 5
 
 
 def check_rows(
-    estimator: Any, X: Any, *, reset: bool, streams: bool = False
+    estimator: Any, X: Any, *, reset: bool, streams: bool = False, names: Any = None
 ) -> NDArray | sp.csr_matrix | RowChunks:
     """Rows as a finite float array or CSR matrix; feature names are remembered or compared.
 
     Rows out of core that fit into their budget of memory are loaded; others stay where they are if the
-    caller can stream them, and are refused otherwise.
+    caller can stream them, and are refused otherwise. Messages call the features by ``names``, if given.
     """
     chunked = out_of_core(X)
     if chunked is not None:
@@ -41,6 +42,8 @@ def check_rows(
         if isinstance(X, RowChunks):
             return _check_chunks(estimator, X, reset, streams)
     _refuse_text_columns(X)
+    if sp.issparse(X):
+        check_sparse(X, "X")
     rows = validate_data(
         estimator,
         X,
@@ -50,8 +53,7 @@ def check_rows(
         ensure_all_finite=False,
         ensure_min_samples=2 if reset else 1,
     )
-    names = getattr(estimator, "feature_names_in_", None)
-    refuse_non_finite(rows, names)
+    refuse_non_finite(rows, getattr(estimator, "feature_names_in_", None) if names is None else names)
     return rows
 
 
@@ -67,11 +69,7 @@ def _loaded_if_it_fits(rows: RowChunks) -> Any:
 def _check_chunks(estimator: Any, rows: RowChunks, reset: bool, streams: bool) -> RowChunks:
     """Rows out of core: their shape and names; the values are checked as they pass."""
     if not streams:
-        raise ValueError(
-            f"{rows.label} ({rows.shape[0]} x {rows.shape[1]}) does not fit into its memory budget of "
-            f"{spoken(rows.memory)}, and this function needs all rows in memory: give a larger memory= to "
-            "open_rows, or a sample of the rows; PDA, SPARDA and permutation_test work out of core"
-        )
+        refuse_streams(rows)
     if reset and rows.shape[0] < 2:
         raise ValueError(f"{rows.label} has {rows.shape[0]} row(s); at least two groups of two are needed")
     if rows.shape[1] < 1:
@@ -83,6 +81,15 @@ def _check_chunks(estimator: Any, rows: RowChunks, reset: bool, streams: bool) -
     _check_feature_names(estimator, named, reset=reset)
     _check_n_features(estimator, named, reset=reset)
     return rows
+
+
+def refuse_streams(rows: RowChunks) -> NoReturn:
+    """Say that a function needs rows in memory which do not fit."""
+    raise ValueError(
+        f"{rows.label} ({rows.shape[0]} x {rows.shape[1]}) does not fit into its memory budget of "
+        f"{spoken(rows.memory)}, and this function needs all rows in memory: give a larger memory= to "
+        "open_rows, or a sample of the rows; PDA, SPARDA and permutation_test work out of core"
+    )
 
 
 def _refuse_text_columns(X: Any) -> None:
@@ -136,12 +143,15 @@ def check_groups(y: Any, n_rows: int) -> tuple[NDArray, NDArray[np.uint8]]:
     """Group names, sorted, and each row's group as a code."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None: y says which group a row is in")
+    if isinstance(y, (list, tuple)) and len({isinstance(label, str) for label in y}) == 2:
+        # NumPy would write the numbers among them as texts, and 1 and "1" would be one group.
+        y = np.array(y, dtype=object)
     y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
         raise ValueError(f"y has {len(y)} labels but X has {n_rows} rows; they must agree")
     refuse_missing(y, "y")
+    _refuse_measurements(y)
     try:
-        check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
     except TypeError as error:
         kinds = ", ".join(sorted({type(label).__name__ for label in y.tolist()}))
@@ -151,14 +161,31 @@ def check_groups(y: Any, n_rows: int) -> tuple[NDArray, NDArray[np.uint8]]:
         raise ValueError(f"y has one class only, {only!r}: at least two groups are needed to compare")
     if len(classes) >= HELD_OUT:
         raise ValueError(f"y has {len(classes)} groups; at most {HELD_OUT - 1} can be compared")
-    sizes = np.bincount(codes)
-    small = np.flatnonzero(sizes < 2)
+    small_codes = codes.astype(np.uint8)
+    refuse_small_groups(small_codes, classes)
+    return classes, small_codes
+
+
+def _refuse_measurements(y: NDArray) -> None:
+    """Numbers with fractions, nearly all different, are no groups."""
+    if y.dtype.kind != "f" or (y == np.floor(y)).all():
+        return
+    example = float(y[y != np.floor(y)][0])
+    raise ValueError(
+        f"y must name the group of each row, but holds numbers with fractions such as {example:g} (unknown "
+        "label type: continuous); cut them into groups first, for instance with pandas.cut, or give the "
+        "groups as text"
+    )
+
+
+def refuse_small_groups(codes: NDArray[np.uint8], classes: Sequence[Any] | NDArray) -> None:
+    """No distribution can be seen in one row: name the groups that have no more."""
+    small = np.flatnonzero(np.bincount(codes, minlength=len(classes)) < 2)
     if len(small):
-        names = _listed("group", [str(classes[group]) for group in small])
+        names = _listed("group", [str(classes[int(group)]) for group in small])
         raise ValueError(
             f"{names} in y with one row only (n_samples = 1); every group needs at least two rows"
         )
-    return classes, codes.astype(np.uint8)
 
 
 def refuse_missing(y: NDArray, name: str) -> None:
@@ -172,12 +199,20 @@ def refuse_missing(y: NDArray, name: str) -> None:
 
 
 def check_weights(
-    sample_weight: Any, rows: NDArray | sp.csr_matrix, codes: NDArray[np.uint8], classes: NDArray
+    sample_weight: Any, rows: Any, codes: NDArray[np.uint8], classes: NDArray
 ) -> NDArray[np.float64] | None:
     """Row weights, or None where they are all equal."""
     if sample_weight is None:
         return None
-    weights = _check_sample_weight(sample_weight, rows, dtype=np.float64)
+    return settle_weights(_check_sample_weight(sample_weight, rows, dtype=np.float64), codes, classes)
+
+
+def settle_weights(
+    weights: NDArray[np.float64] | None, codes: NDArray[np.uint8], classes: Sequence[Any] | NDArray
+) -> NDArray[np.float64] | None:
+    """Finite weights, one for each row, in a safe range; None where they are all equal."""
+    if weights is None:
+        return None
     negative = np.flatnonzero(weights < 0)
     if len(negative):
         row = negative[0]
@@ -192,6 +227,48 @@ def check_weights(
         return None
     # Only ratios matter: by a power of two, so exactly, into a range where sums are safe.
     return np.ldexp(weights, -np.frexp(weights.max())[1])
+
+
+def check_blocks(blocks: Any, n_rows: int) -> tuple[NDArray[np.intp] | None, tuple[str, ...]]:
+    """Block of each row as a code, and the names of the blocks, sorted."""
+    if blocks is None:
+        return None, ()
+    values = np.asarray(blocks)
+    if values.shape != (n_rows,):
+        raise ValueError(f"blocks must have one entry per row, shape ({n_rows},), got shape {values.shape}")
+    refuse_missing(values, "blocks")
+    try:
+        names, codes = np.unique(values, return_inverse=True)
+    except TypeError:
+        # Numbers beside texts have no order of their own.
+        texts = values.astype(str)
+        names, codes = np.unique(texts, return_inverse=True)
+        if len(names) < len(pd.unique(values)):
+            raise ValueError(
+                "blocks holds numbers and texts that look the same, such as 1 and '1'; use one kind"
+            ) from None
+    return codes, tuple(map(str, names.tolist()))
+
+
+def check_covariates(covariates: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Covariates as finite numbers of shape (n_rows, n_covariates)."""
+    if covariates is None:
+        return None
+    try:
+        table = np.asarray(covariates, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "covariates must be numbers; encode categories as indicator columns first"
+        ) from error
+    table = table[:, None] if table.ndim == 1 else table
+    if table.ndim != 2 or len(table) != n_rows:
+        raise ValueError(f"covariates must have one row per row of X ({n_rows}), got shape {table.shape}")
+    bad = np.flatnonzero(~np.isfinite(table).all(axis=0))
+    if len(bad):
+        names = [str(name) for name in getattr(covariates, "columns", range(table.shape[1]))]
+        listed = _listed("column", [names[column] for column in bad])
+        raise ValueError(f"covariates contain NaN or infinity: {listed} affected; drop or impute them first")
+    return table
 
 
 def check_level(n_features: Any, available: int) -> int:

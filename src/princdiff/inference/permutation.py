@@ -18,9 +18,10 @@ from tqdm import tqdm
 
 from princdiff import __version__
 from princdiff.data import validate
+from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.samples import Samples, Scale
-from princdiff.divergences import Divergence, get
+from princdiff.divergences import Divergence
 from princdiff.inference.direction_grid import (
     METRICS,
     Grid,
@@ -29,7 +30,7 @@ from princdiff.inference.direction_grid import (
     whitened_samples,
 )
 from princdiff.inference.execution import Checkpoint, fingerprint_of, refuse_unseeded, resumed
-from princdiff.inference.problem import Problem
+from princdiff.inference.labellings import Labellings
 from princdiff.inference.relabelling import Scheme
 from princdiff.inference.tail import pareto_pvalue
 from princdiff.parallel import in_threads, single_threaded_blas
@@ -109,7 +110,7 @@ def permutation_test(
     metric: str = "mixed",
     scale: Scale = "pooled",
     blocks: ArrayLike | None = None,
-    permute: str = "within",
+    permute: str = "auto",
     covariates: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     early_stop: int | None = None,
@@ -150,11 +151,13 @@ def permutation_test(
         standardising each feature in each group", and the test is approximate.
     blocks : array of shape (n_rows,), optional
         Pairs, strata or donors.
-    permute : {"within", "whole"}, default="within"
-        Relabel rows inside their block, or whole blocks.
+    permute : {"auto", "within", "whole"}, default="auto"
+        Relabel rows inside their block, or whole blocks; "auto": whole blocks where each lies in one group,
+        within blocks where each has rows of several groups.
     covariates : array of shape (n_rows,) or (n_rows, n_covariates), optional
-        Numbers whose linear effect on the features is taken out (Freedman-Lane: residuals are permuted
-        and the covariates are taken out again for every relabelling). Approximate.
+        Numbers whose linear effect on the features is taken out: the test is made on as many rows fewer as
+        there are covariates, and one, in which nothing of them is left (Theil's residuals). Exact if what
+        is left is normal, and approximate otherwise.
     sample_weight : array of shape (n_rows,), optional
         Row weights; they travel with the rows.
     early_stop : int, optional
@@ -200,19 +203,19 @@ def permutation_test(
                 'all of them: use statistic="divergence"'
             )
     refuse_unseeded(checkpoint, random_state)
-    problem = Problem.prepare(
+    if metric == "whitened" and scale == "within":
+        raise ValueError(
+            'metric="whitened" standardises directions over all rows; use scale="pooled" or None'
+        )
+    checked = Problem.from_arrays(
         X,
         y,
-        n_permutations,
-        get(divergence),
-        metric,
-        scale,
-        blocks,
-        permute,
-        covariates,
-        sample_weight,
-        random_state,
+        divergence=divergence,
+        scale=scale,
+        design=Design(sample_weight, blocks, permute, covariates),
     )
+    seed = Run.from_options(random_state).seed_for()
+    problem = Labellings.of(checked, n_permutations, seed)
     grid = _grid(problem, statistic, n_features, metric)
     compute = problem.paper_values if statistic == "paper" else problem.values
     values, directions = _all_labellings(
@@ -235,7 +238,7 @@ def permutation_test(
     return replace(result, leading_feature=leading)
 
 
-def _grid(problem: Problem, statistic: str, n_features: int | None, metric: str) -> Grid:
+def _grid(problem: Labellings, statistic: str, n_features: int | None, metric: str) -> Grid:
     available = problem.samples.n_features
     if n_features is not None and statistic != "divergence":
         raise ValueError(
@@ -252,7 +255,7 @@ def _grid(problem: Problem, statistic: str, n_features: int | None, metric: str)
 
 
 def _all_labellings(
-    problem: Problem,
+    problem: Labellings,
     grid: Grid,
     compute: Callable,
     early_stop: int | None,
@@ -292,7 +295,7 @@ def _compute_chunk(
 
 
 def _checkpoint(
-    path: str | Path | None, problem: Problem, grid: Grid, compute: Callable, size: int, keep: bool | str
+    path: str | Path | None, problem: Labellings, grid: Grid, compute: Callable, size: int, keep: bool | str
 ) -> Checkpoint | None:
     """A checkpoint that belongs to these data and parameters, or none."""
     if path is None:
@@ -311,7 +314,6 @@ def _checkpoint(
         ),
         "the groups": problem.codes,
         "sample_weight": problem.weights,
-        "covariates": problem.nuisance,
         "divergence": f"{type(problem.divergence).__name__} {vars(problem.divergence)}",
         "scale": samples.scale,
         "random_state": problem.seed,
@@ -325,7 +327,7 @@ def _checkpoint(
 
 
 def _best_single_feature(
-    problem: Problem, n_labellings: int, n_jobs: int | None
+    problem: Labellings, n_labellings: int, n_jobs: int | None
 ) -> tuple[NDArray[np.float64], int]:
     """The largest single-feature divergence of each labelling, every feature on its own null scale.
 

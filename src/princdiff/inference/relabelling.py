@@ -8,11 +8,55 @@ are few, all of them are used and the p-value is exact.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
+
+from princdiff.data.problem import Problem
+
+
+def scheme_of(problem: Problem, n_permutations: int, seed: int) -> Scheme:
+    """The relabellings of a problem; a warning says if no p-value of theirs can be small.
+
+    Parameters
+    ----------
+    problem : Problem
+        Groups, blocks and what may change sides.
+    n_permutations : int
+        Random relabellings wanted; all distinct ones where they are fewer.
+    seed : int
+        For the relabellings.
+
+    Returns
+    -------
+    Scheme
+    """
+    scheme = Scheme(
+        problem.codes,
+        n_permutations,
+        seed,
+        problem.blocks,
+        problem.permute or "within",
+        problem.block_names or None,
+    )
+    if scheme.exhaustive and scheme.smallest_pvalue > 0.05:
+        warnings.warn(
+            f"this design has only {scheme.n_labellings} distinct relabellings: no p-value can be below "
+            f"{scheme.smallest_pvalue:.3g}, so nothing can be significant at 5 %",
+            UserWarning,
+            stacklevel=4,
+        )
+    elif not scheme.exhaustive and n_permutations < 19:
+        warnings.warn(
+            f"n_permutations={n_permutations} cannot give a p-value below 1/{n_permutations + 1}: "
+            "use at least 19 for a decision at 5 %, better 999",
+            UserWarning,
+            stacklevel=4,
+        )
+    return scheme
 
 
 class Scheme:
@@ -30,7 +74,7 @@ class Scheme:
         Block of each row.
     permute : {"within", "whole"}
         What may change sides; ignored without blocks.
-    block_names : array of shape (n_blocks,), optional
+    block_names : sequence of length n_blocks, optional
         For messages.
     rows_differ : bool
         Whether rows of one group differ in what moves with the labels (covariates): then orders count, not
@@ -59,7 +103,7 @@ class Scheme:
         seed: int,
         blocks: NDArray[np.intp] | None = None,
         permute: str = "within",
-        block_names: NDArray | None = None,
+        block_names: Sequence | NDArray | None = None,
         rows_differ: bool = False,
     ) -> None:
         self._seed = seed
@@ -83,6 +127,11 @@ class Scheme:
         # Random relabellings may by chance miss the mirror images of the observed one.
         self.smallest_pvalue = (self._symmetry() if self.exhaustive else 1) / self.n_labellings
         self._listed = self._enumerate() if self.exhaustive else None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that have labels."""
+        return len(self._codes)
 
     def _symmetry(self) -> int:
         """Labellings that give the observed partition under other names, and so the same statistic."""
@@ -130,7 +179,9 @@ class Scheme:
         )
 
 
-def _block_codes(codes: NDArray[np.uint8], blocks: NDArray[np.intp], names: NDArray) -> NDArray[np.uint8]:
+def _block_codes(
+    codes: NDArray[np.uint8], blocks: NDArray[np.intp], names: Sequence | NDArray
+) -> NDArray[np.uint8]:
     """Group of each block, which must be one."""
     first = np.full(blocks.max() + 1, 255, dtype=np.uint8)
     first[blocks] = codes

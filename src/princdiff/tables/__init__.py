@@ -1,7 +1,8 @@
 """Tables of any kind, read, checked and turned into rows of numbers."""
 
+from princdiff.tables.description import ColumnInfo
 from princdiff.tables.encoding import Coding
 from princdiff.tables.preparation import Encoded, Prepared, encode, prepare
 from princdiff.tables.readers import read
 
-__all__ = ["Coding", "Encoded", "Prepared", "encode", "prepare", "read"]
+__all__ = ["Coding", "ColumnInfo", "Encoded", "Prepared", "encode", "prepare", "read"]

@@ -1,47 +1,40 @@
-"""What a column is: numbers, categories, or something that cannot be compared.
+"""What a column is: numbers, categories, dates, or something that cannot be compared.
 
 A table from a person's disk has row numbers, names, dates and remarks among its measurements. Taken as
 numbers they would be found to differ (ids always do), so they are recognised here, by few and stated rules,
-and left out with a reason. A column that is only *nearly* numeric is a fault to tell, not one to guess at.
+and left out with a reason. A column that is only *nearly* numeric is a fault to report, not one to guess at.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.tables.column_values import Part, numbers_in, parsed
+from princdiff.tables.column_values import Part, is_code, level_name, numbers_in, parsed
+from princdiff.tables.dates import NOT_COMPARED, DateError, are_dates, read_dates, varying_parts
 from princdiff.tables.frames import listed
+from princdiff.tables.levels import MAX_LEVELS, Levels
 
-MAX_LEVELS = 64
-"""Text with more levels is taken for free text, unless it is asked for by name."""
-
-_DATE = re.compile(
-    r"\d{4}([-/])\d{1,2}\1\d{1,2}([T ].*)?"
-    r"|\d{1,2}([-/.])\d{1,2}\3\d{4}( .*)?"
-    r"|\d{1,2}/\d{1,2}/\d{2}( .*)?"
-    r"|\d{1,2}[- ][A-Za-z]{3,9}[- ,]+\d{2,4}.*"
-    r"|[A-Za-z]{3,9} \d{1,2},? \d{4}.*"
-    r"|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?"
-)
 _IDENTIFIER = re.compile(
     r"(?i:index|row[ _.]?(names?|numbers?|ids?|nr)|(.*[^a-z])?(id|ids|uuid|guid)|.*[^a-z]key)|.*[a-z](Id|ID)"
 )
 _ROW_NAMES = "Unnamed: 0"
-_DATES = "dates and times are not compared"
 _ONCE = "looks like an identifier: every value occurs once"
 # Of ten different values, eight numbers: then the other two are slips, not categories.
 _DIRTY_LEVELS, _DIRTY_SHARE = 10, 0.8
 _MANY_ROWS = 1000
+# Fewer rows than this can hold two different numbers by accident.
+_TWO_VALUED_ROWS = 20
+_DECLARED = ("category", "boolean", "empty")
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A column over all rows, judged: numbers, or categories, or a reason why it is neither.
+    """A column over all rows: numbers, categories or dates, or a reason why it is none of them.
 
     Attributes
     ----------
@@ -49,12 +42,14 @@ class Column:
         Column name.
     numbers : array of shape (n_rows,) or None
         Values of a numeric column, missing ones NaN.
-    codes : array of shape (n_rows,) or None
-        Positions in `levels` of a column of categories, missing values -1.
-    levels : tuple of str
-        The categories.
+    levels : Levels or None
+        Levels of a column of categories.
+    dates : array of shape (n_rows,) or None
+        Dates, missing ones NaT.
     reason : str
         Why the column is left out; empty where it is used.
+    missing : array or None
+        Rows without a value, where the column is left out.
     fault : str
         What is wrong in the column and must be mended by the user.
     remark : str
@@ -63,9 +58,10 @@ class Column:
 
     name: str
     numbers: NDArray | None = None
-    codes: NDArray | None = None
-    levels: tuple[str, ...] = ()
+    levels: Levels | None = None
+    dates: NDArray[np.datetime64] | None = None
     reason: str = ""
+    missing: NDArray[np.intp] | None = None
     fault: str = ""
     remark: str = ""
 
@@ -73,6 +69,23 @@ class Column:
     def usable(self) -> bool:
         """Whether the column can be compared."""
         return not (self.reason or self.fault)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the user said about columns.
+
+    Attributes
+    ----------
+    asked : bool
+        Whether columns were asked for by name: whole numbers are then never taken for an identifier, nor text
+        of many levels for free text.
+    dates : bool
+        Whether dates are compared, by their parts.
+    """
+
+    asked: bool = False
+    dates: bool = False
 
 
 def names_identifier(name: str) -> bool:
@@ -86,14 +99,13 @@ def names_identifier(name: str) -> bool:
     return name == _ROW_NAMES or _IDENTIFIER.fullmatch(name) is not None
 
 
-def judge(
+def classify(
     name: str,
     parts: Sequence[Part],
     labels: Sequence[str],
     groups: NDArray,
     where: Callable[[int], str],
-    *,
-    asked: bool = False,
+    rules: Rules,
 ) -> Column:
     """Decide what a column is, from its parts in all tables.
 
@@ -109,9 +121,8 @@ def judge(
         Group of each row, tables one below the other. An identifier may repeat between groups, not within.
     where : callable
         Words for a row: ``where(3)`` is "row 3 of a.csv".
-    asked : bool
-        Whether the user asked for the column by name: whole numbers are then never taken for an identifier,
-        nor text of many levels for free text.
+    rules : Rules
+        What the user said about columns.
 
     Returns
     -------
@@ -120,23 +131,65 @@ def judge(
     Examples
     --------
     >>> import pandas as pd
-    >>> from princdiff.tables.column_values import look
-    >>> parts = [look(pd.Series([3.5, 4.5])), look(pd.Series(["tall"]))]
-    >>> judge("height", parts, ["a.csv", "b.csv"], np.array([0, 0, 1]), str).fault
+    >>> from princdiff.tables.column_values import read_column
+    >>> parts = [read_column(pd.Series([3.5, 4.5])), read_column(pd.Series(["tall"]))]
+    >>> classify("height", parts, ["a.csv", "b.csv"], np.array([0, 0, 1]), str, Rules()).fault
     "column 'height' holds numbers in a.csv but text in b.csv ('tall')"
     """
+    column = _classify(name, parts, labels, groups, where, rules)
+    if column.reason:
+        missing = np.flatnonzero(np.concatenate([part.is_missing() for part in parts]))
+        return replace(column, missing=missing)
+    return column
+
+
+def _classify(
+    name: str,
+    parts: Sequence[Part],
+    labels: Sequence[str],
+    groups: NDArray,
+    where: Callable[[int], str],
+    rules: Rules,
+) -> Column:
     kinds = {part.kind for part in parts} - {"empty"}
     if not kinds:
         return Column(name, reason="has no values")
     if "date" in kinds:
-        return Column(name, reason=_DATES)
+        return _classify_dates(name, parts, rules)
     if "other" in kinds:
         return Column(name, reason=next(part.remark for part in parts if part.kind == "other"))
     if kinds <= {"number", "boolean"} and "number" in kinds:
-        return _judge_numbers(name, parts, groups, asked)
+        return _classify_numbers(name, parts, groups, rules.asked)
     if any(part.kind == "number" and part.codes is None for part in parts):
-        return Column(name, fault=_disagreement(name, parts, labels))
-    return _judge_levels(name, parts, groups, where, asked)
+        if not _are_codes(parts):
+            return Column(name, fault=_disagreement(name, parts, labels))
+        # One table has the code 007, the other happens to have none with leading zeros.
+        parts = [part.as_codes() if part.kind == "number" else part for part in parts]
+    return _classify_levels(name, parts, groups, where, rules)
+
+
+def _classify_dates(name: str, parts: Sequence[Part], rules: Rules) -> Column:
+    if not rules.dates:
+        return Column(name, reason=NOT_COMPARED)
+    if not all(part.kind in ("date", "empty") or are_dates(part.levels) for part in parts):
+        return Column(name, reason="dates in one table, something else in the other")
+    try:
+        dates = read_dates(parts)
+    except DateError as error:
+        return Column(name, reason=str(error))
+    return Column(name, dates=dates) if varying_parts(dates) else Column(name, reason="holds one date only")
+
+
+def _are_codes(parts: Sequence[Part]) -> bool:
+    """Whether text is digits with leading zeros here and whole numbers there."""
+    texts = [level for part in parts if part.kind == "text" for level in part.levels]
+    numbers = np.concatenate([part.as_numbers() for part in parts if part.kind == "number"])
+    numbers = numbers[~np.isnan(numbers)]
+    return (
+        any(map(is_code, texts))
+        and all(level.strip().isdigit() for level in texts)
+        and bool(((numbers == np.floor(numbers)) & (numbers >= 0)).all())
+    )
 
 
 def _remark(parts: Iterable[Part]) -> str:
@@ -154,7 +207,7 @@ def _disagreement(name: str, parts: Sequence[Part], labels: Sequence[str]) -> st
     return f"column {name!r} holds numbers in {numeric} but {words} in {label} ({listed(odd, 3)})"
 
 
-def _judge_numbers(name: str, parts: Sequence[Part], groups: NDArray, asked: bool) -> Column:
+def _classify_numbers(name: str, parts: Sequence[Part], groups: NDArray, asked: bool) -> Column:
     numbers = np.concatenate([part.as_numbers() for part in parts])
     whole = all(part.whole for part in parts if part.kind == "number")
     # An identifier with gaps is kept as floats.
@@ -163,7 +216,22 @@ def _judge_numbers(name: str, parts: Sequence[Part], groups: NDArray, asked: boo
     )
     if not asked and (name == _ROW_NAMES or (whole and _is_numbering(name, numbers, groups))):
         return Column(name, reason=_ONCE)
-    return Column(name, numbers=numbers, remark=_remark(parts))
+    two = two_valued(numbers)
+    return Column(name, numbers=None if two else numbers, levels=two, remark=_remark(parts))
+
+
+def two_valued(numbers: NDArray) -> Levels | None:
+    """A column that only ever holds 1 or 2 tells two kinds of rows apart; one of 0 and 1 does so already."""
+    values = numbers[~np.isnan(numbers)]
+    if len(values) < _TWO_VALUED_ROWS:
+        return None
+    low, high = values.min(), values.max()
+    if low == high or (low, high) == (0, 1) or not np.isfinite([low, high]).all():
+        return None
+    if not ((values == low) | (values == high)).all():
+        return None
+    codes = np.where(np.isnan(numbers), -1, numbers == high).astype(np.intp)
+    return Levels(codes, (level_name(low), level_name(high)))
 
 
 def _distinct_pairs(values: NDArray, groups: NDArray) -> int:
@@ -206,35 +274,44 @@ def _increases(values: NDArray, groups: NDArray) -> bool:
     return len(steps) >= 10 and bool((steps > 0).all())
 
 
-def _judge_levels(
-    name: str, parts: Sequence[Part], groups: NDArray, where: Callable[[int], str], asked: bool
+def _classify_levels(
+    name: str, parts: Sequence[Part], groups: NDArray, where: Callable[[int], str], rules: Rules
 ) -> Column:
-    codes, levels = _pooled_levels(parts)
-    declared = all(part.kind in ("category", "boolean", "empty") for part in parts)
+    levels, remark = _pooled_levels(parts)
+    declared = all(part.kind in _DECLARED for part in parts)
     if not declared:
-        if all(_DATE.fullmatch(level.strip()) for level in levels):
-            return Column(name, reason=_DATES)
-        fault = _dirt(name, codes, levels, where)
+        if are_dates(levels.names):
+            return _classify_dates(name, parts, rules)
+        fault = _nearly_numbers(name, levels, where)
         if fault:
             return Column(name, fault=fault)
-    present = codes >= 0
-    if not declared and len(levels) > 2 and _distinct_pairs(codes[present], groups[present]) >= 3:
-        wordy = np.mean([len(level.split()) for level in levels]) > 3
+    if len(levels.names) <= 2:
+        levels = replace(levels, ordered=False)
+    present = levels.codes >= 0
+    count, rows = len(levels.names), int(present.sum())
+    if not declared and count > 2 and _distinct_pairs(levels.codes[present], groups[present]) >= 3:
+        wordy = np.mean([len(level.split()) for level in levels.names]) > 3
         return Column(name, reason="free text" if wordy else _ONCE)
-    rows = int(present.sum())
-    most = rows if asked and declared else rows // 2 if asked else min(MAX_LEVELS, max(10, rows // 2))
-    if len(levels) > most:
-        return Column(name, reason=f"free text or too many categories ({len(levels)} different values)")
-    return Column(
-        name, codes=codes, levels=levels, remark=_remark(part for part in parts if part.kind != "number")
-    )
+    most = min(MAX_LEVELS, max(10, rows // 2))
+    if rules.asked or levels.ordered:
+        most = rows if declared else rows // 2
+    if count > most:
+        return Column(name, reason=f"free text or too many categories ({count} different values)")
+    remarks = (_remark(part for part in parts if part.kind != "number"), remark)
+    return Column(name, levels=levels, remark="; ".join(filter(None, remarks)))
 
 
-def _pooled_levels(parts: Sequence[Part]) -> tuple[NDArray, tuple[str, ...]]:
+def _pooled_levels(parts: Sequence[Part]) -> tuple[Levels, str]:
     """Levels of all tables together: declared categories keep their order, text is sorted."""
     names = list(dict.fromkeys(level for part in parts for level in part.levels))
-    if not all(part.kind in ("category", "boolean", "empty") for part in parts):
+    remark = ""
+    order = None
+    if not all(part.kind in _DECLARED for part in parts):
         names.sort()
+    elif any(part.ordered for part in parts):
+        order = _common_order([part for part in parts if part.codes is not None])
+        names = names if order is None else order
+        remark = "" if order else "the tables order the categories differently, so their order was not used"
     place = {level: position for position, level in enumerate(names)}
     pieces = []
     for part in parts:
@@ -242,26 +319,29 @@ def _pooled_levels(parts: Sequence[Part]) -> tuple[NDArray, tuple[str, ...]]:
         renumbered = np.array([*(place[level] for level in part.levels), -1], dtype=np.intp)
         codes = np.full(part.size, -1, dtype=np.intp) if part.codes is None else part.codes
         pieces.append(renumbered[codes])
-    return compact(np.concatenate(pieces), tuple(names))
+    return Levels(np.concatenate(pieces), tuple(names), ordered=order is not None).compacted(), remark
 
 
-def compact(codes: NDArray, levels: tuple[str, ...]) -> tuple[NDArray, tuple[str, ...]]:
-    """Only the levels that occur."""
-    used = np.bincount(codes[codes >= 0], minlength=len(levels)) > 0
-    if used.all():
-        return codes, levels
-    renumbered = np.append(np.where(used, np.cumsum(used) - 1, -1), -1)
-    return renumbered[codes], tuple(level for level, occurs in zip(levels, used, strict=True) if occurs)
+def _common_order(parts: Sequence[Part]) -> list[str] | None:
+    """The longest list of ordered levels, if all others follow its order."""
+    longest = max((list(part.levels) for part in parts), key=len)
+    place = {level: position for position, level in enumerate(longest)}
+    for part in parts:
+        positions = [place.get(level, -1) for level in part.levels]
+        if not part.ordered or -1 in positions or positions != sorted(positions):
+            return None
+    return longest
 
 
-def _dirt(name: str, codes: NDArray, levels: tuple[str, ...], where: Callable[[int], str]) -> str:
+def _nearly_numbers(name: str, column: Levels, where: Callable[[int], str]) -> str:
     """The fault of a column of numbers that was not read as numbers because of a few entries."""
-    if len(levels) < _DIRTY_LEVELS:
+    levels = column.names
+    if len(levels) < _DIRTY_LEVELS or any(map(is_code, levels)):
         return ""
     numbers = numbers_in(levels)
     odd = np.flatnonzero(np.isnan(numbers))
     if 0 < len(odd) <= (1 - _DIRTY_SHARE) * len(levels):
-        first = int(np.flatnonzero(codes == odd[0])[0])
+        first = int(np.flatnonzero(column.codes == odd[0])[0])
         entries = listed((levels[position] for position in odd), 3)
         return f"column {name!r} holds numbers but for {entries} (the first in {where(first)})"
     pointed = numbers_in([level.replace(",", ".") for level in levels])

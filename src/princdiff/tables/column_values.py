@@ -1,7 +1,8 @@
 """The values of one column of one table, whatever type holds them.
 
 pandas has four ways to keep text, four to keep a whole number with gaps, and objects that can be anything.
-Here each becomes numbers, or codes of levels, so that the rest of the package sees two kinds of columns.
+Here each becomes numbers, codes of levels, or dates, so that the rest of the package sees three kinds of
+columns.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Kind = Literal["number", "boolean", "text", "category", "date", "other", "empty"
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One table's share of a column, read but not judged.
+    """One table's share of a column, read but not yet classified.
 
     Attributes
     ----------
@@ -40,6 +41,10 @@ class Part:
         Positions in `levels`, missing values -1.
     levels : list of str
         The different values as text.
+    ordered : bool
+        Whether `levels` have an order: all declared ones then stay, used or not.
+    dates : Series of shape (size,) or None
+        Dates, times or durations as they were found.
     whole : bool
         Whether the values are whole numbers by their type.
     remark : str
@@ -51,6 +56,8 @@ class Part:
     numbers: NDArray | None = None
     codes: NDArray | None = None
     levels: Sequence[str] = ()
+    ordered: bool = False
+    dates: pd.Series | None = None
     whole: bool = False
     remark: str = ""
 
@@ -63,6 +70,23 @@ class Part:
             return np.full(self.size, np.nan, dtype=np.float32)
         return np.where(self.codes < 0, np.nan, self.codes)
 
+    def as_codes(self) -> Part:
+        """Whole numbers as the digits they are written with."""
+        values, codes = np.unique(self.as_numbers(), return_inverse=True)
+        gaps = np.isnan(values)
+        levels = [level_name(value) for value in values[~gaps]]
+        return replace(self, kind="text", numbers=None, codes=np.where(gaps[codes], -1, codes), levels=levels)
+
+    def is_missing(self) -> NDArray[np.bool_]:
+        """Whether each row has no value."""
+        if self.dates is not None:
+            return self.dates.isna().to_numpy()
+        if self.codes is not None:
+            return self.codes < 0
+        if self.numbers is not None:
+            return np.isnan(self.numbers)
+        return np.full(self.size, self.kind == "empty")
+
 
 def level_name(value: Any) -> str:
     """A category as text: a whole number has no decimal point, whatever its type."""
@@ -71,7 +95,7 @@ def level_name(value: Any) -> str:
     return str(value)
 
 
-def look(series: pd.Series) -> Part:
+def read_column(series: pd.Series) -> Part:
     """Read one column of one table.
 
     Parameters
@@ -85,14 +109,14 @@ def look(series: pd.Series) -> Part:
 
     Examples
     --------
-    >>> look(pd.Series(["a", None, "b"])).codes
+    >>> read_column(pd.Series(["a", None, "b"])).codes
     array([ 0, -1,  1])
-    >>> look(pd.Series(["1.5", "2"], dtype=object)).numbers
+    >>> read_column(pd.Series(["1.5", "2"], dtype=object)).numbers
     array([1.5, 2. ])
     """
     dtype = series.dtype
     if isinstance(dtype, pd.SparseDtype):
-        return look(series.sparse.to_dense())
+        return read_column(series.sparse.to_dense())
     if isinstance(dtype, pd.CategoricalDtype):
         return _categories(series)
     if types.is_object_dtype(dtype):
@@ -104,8 +128,12 @@ def look(series: pd.Series) -> Part:
     if types.is_numeric_dtype(dtype):
         return _numbers(series)
     if types.is_datetime64_any_dtype(dtype) or types.is_timedelta64_dtype(dtype):
-        return Part("date", len(series))
+        return _dates(series)
     return _text(series) if types.is_string_dtype(dtype) else _objects(series.astype(object))
+
+
+def _dates(series: pd.Series) -> Part:
+    return Part("empty" if series.isna().all() else "date", len(series), dates=series)
 
 
 def _numbers(series: pd.Series) -> Part:
@@ -133,9 +161,14 @@ def _booleans(series: pd.Series) -> Part:
 
 def _categories(series: pd.Series) -> Part:
     categories = series.cat.categories
-    if len(categories) and look(pd.Series(categories)).kind == "date":
-        return Part("date", len(series))
-    return _merged(series.cat.codes.to_numpy(), [level_name(value) for value in categories], "category")
+    if len(categories) and read_column(pd.Series(categories)).kind == "date":
+        return _dates(series.astype(categories.dtype))
+    names = [level_name(value) for value in categories]
+    codes = series.cat.codes.to_numpy()
+    if series.cat.ordered and all(map(str.strip, names)) and len(set(names)) == len(names):
+        kind: Kind = "category" if (codes >= 0).any() else "empty"
+        return Part(kind, len(codes), codes=codes.astype(np.intp), levels=names, ordered=True)
+    return _merged(codes, names, "category")
 
 
 def _merged(codes: NDArray, names: list[str], kind: Kind) -> Part:
@@ -177,11 +210,21 @@ def numbers_in(levels: Sequence[str]) -> NDArray[np.float64]:
     return parsed(levels)
 
 
+def is_code(level: str) -> bool:
+    """Whether digits are a code, not a number: those with leading zeros are.
+
+    Examples
+    --------
+    >>> is_code("007"), is_code("0.7"), is_code("70")
+    (True, False, False)
+    """
+    return _CODE.match(level.strip()) is not None
+
+
 def parsed(levels: Sequence[str]) -> NDArray[np.float64]:
     """Each level as a number, NaN where it is none."""
     numbers = np.array(pd.to_numeric(pd.Series(levels, dtype=object), errors="coerce"), dtype=np.float64)
-    # 007 is a code, not a number.
-    numbers[[_CODE.match(level.strip()) is not None for level in levels]] = np.nan
+    numbers[[is_code(level) for level in levels]] = np.nan
     return numbers
 
 
@@ -197,7 +240,7 @@ def _objects(series: pd.Series) -> Part:
     if kind in ("integer", "floating", "mixed-integer-float", "decimal"):
         return _python_numbers(series, whole=kind == "integer")
     if kind in ("datetime", "datetime64", "date", "time", "timedelta", "timedelta64", "period"):
-        return Part("date", len(series))
+        return _dates(series)
     return _mixed(series)
 
 

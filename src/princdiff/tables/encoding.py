@@ -8,16 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from princdiff.tables.column_values import Part, level_name
+from princdiff.tables.dates import DateError, are_dates, date_parts, read_dates, varying_parts
+from princdiff.tables.frames import listed
+from princdiff.tables.levels import OTHER, Levels
 from princdiff.tables.pooled_columns import Pool
 
 _BLOCK_ROWS = 4096
+_HEAD_ROWS = 1000
+
+ColumnType = Literal["number", "flag", "category", "ordered", "date"]
+FeatureKind = Literal["number", "flag", "level", "missing"]
 
 
 @dataclass(frozen=True)
@@ -26,21 +33,31 @@ class Coding:
 
     Numbers stay as they are; with `fill`, missing ones become that value and a 0/1 feature marks them.
 
-    Categories become one 0/1 feature per level, and with `indicator` a missing value is one more level. All
-    levels get a feature, none is left out as the reference: no inverse is taken anywhere, so the features
-    may sum to one, and a direction with few features can then name the level that changed whichever it is
-    (a left-out level would need all others). With two levels the second feature would be the mirror image
-    of the first and count the same difference twice, so there is one. Either way the shares of a column's
-    features sum to the share of the column.
+    Categories become one 0/1 feature per level, those that were pooled one feature together, and with
+    `indicator` a missing value is one more level. All levels get a feature, none is left out as the
+    reference: no inverse is taken anywhere, so the features may sum to one, and a direction with few features
+    can then name the level that changed whichever it is (a left-out level would need all others). With two
+    levels the second feature would be the mirror image of the first and count the same difference twice, so
+    there is one. Either way the shares of a column's features sum to the share of the column.
+
+    Ordered categories become the numbers 0, 1, 2 ... in their order, and dates the numbers of their `parts`.
 
     Attributes
     ----------
     column : str
         Name of the column.
+    type : {"number", "flag", "category", "ordered", "date"}
+        What the column holds; a flag has two values and became one 0/1 feature. Found from `levels` if empty.
     levels : tuple of str or None
-        Categories; None for numbers.
+        Categories; None for numbers and dates.
+    pooled : int
+        How many further levels were pooled into one feature.
+    parts : tuple of str
+        Which parts of dates are features.
+    start : str
+        Where days of dates count from.
     fill : float or None
-        What missing numbers become; None where there were none.
+        What missing numbers become (of dates: days since `start`); None where there were none.
     indicator : bool
         Whether missing values have a feature of their own.
 
@@ -52,28 +69,77 @@ class Coding:
     ('sex = m',)
     >>> Coding("city", levels=("Oslo", "Rome", "Ürümqi")).features
     ('city = Oslo', 'city = Rome', 'city = Ürümqi')
+    >>> Coding("city", levels=("Oslo", "Rome"), pooled=7).features
+    ('city = Oslo', 'city = Rome', 'city = other levels')
     """
 
     column: str
+    type: ColumnType | Literal[""] = ""
     levels: tuple[str, ...] | None = None
+    pooled: int = 0
+    parts: tuple[str, ...] = ()
+    start: str = ""
     fill: float | None = None
     indicator: bool = False
+
+    def __post_init__(self) -> None:
+        # Lists come from JSON files.
+        object.__setattr__(self, "levels", None if self.levels is None else tuple(self.levels))
+        object.__setattr__(self, "parts", tuple(self.parts))
+        if not self.type:
+            object.__setattr__(self, "type", "number" if self.levels is None else "category")
+        if self.type == "category" and len(self._codes) == 2:
+            object.__setattr__(self, "type", "flag")
+
+    @property
+    def one_hot(self) -> bool:
+        """Whether features stand for levels."""
+        return self.levels is not None and self.type != "ordered"
+
+    @property
+    def _codes(self) -> tuple[int, ...]:
+        """Codes that tell rows apart: levels, the pooled ones, missing values."""
+        count = len(self.levels or ()) + bool(self.pooled)
+        return (*range(count), *((-1,) if self.indicator else ()))
+
+    @property
+    def codes(self) -> tuple[int, ...]:
+        """Code of the level each feature of a category stands for; -1 is a missing value."""
+        codes = self._codes
+        if len(codes) != 2:
+            return codes
+        # Of two the second, as 1 means "yes" more often than 0; but a level with a name before the others.
+        return codes[:1] if self.pooled and len(self.levels or ()) == 1 else codes[1:]
+
+    @property
+    def feature_levels(self) -> tuple[str, ...]:
+        """What each feature shows of its column: a level, a part of a date, "missing", or all ("")."""
+        marked = ("missing",) if self.indicator else ()
+        if self.one_hot:
+            names = (*(self.levels or ()), *((OTHER,) if self.pooled else ()), *marked)
+            return tuple(names[code] for code in self.codes)
+        return (*self.parts, *marked) if self.type == "date" else ("", *marked)
+
+    @property
+    def kinds(self) -> tuple[FeatureKind, ...]:
+        """Kind of each feature."""
+        marked: tuple[FeatureKind, ...] = ("missing",) if self.indicator else ()
+        if self.one_hot:
+            own: FeatureKind = "flag" if self.type == "flag" else "level"
+            return tuple("missing" if code == -1 else own for code in self.codes)
+        plain: FeatureKind = "flag" if self.type == "flag" else "number"
+        return (*[plain for _ in self.parts or ("",)], *marked)
 
     @property
     def features(self) -> tuple[str, ...]:
         """Names of the features the column became."""
-        marked = (f"{self.column} (missing)",) if self.indicator else ()
-        if self.levels is None:
-            return (self.column, *marked)
-        names = (*(f"{self.column} = {level}" for level in self.levels), *marked)
-        return names[1:] if len(names) == 2 else names
-
-    @property
-    def codes(self) -> tuple[int, ...]:
-        """Code of the level each feature stands for; -1 is a missing value."""
-        assert self.levels is not None
-        codes = (*range(len(self.levels)), *((-1,) if self.indicator else ()))
-        return codes[1:] if len(codes) == 2 else codes
+        names = []
+        for kind, level in zip(self.kinds, self.feature_levels, strict=True):
+            if kind == "missing" or (level and self.type == "date"):
+                names.append(f"{self.column} ({level})")
+            else:
+                names.append(f"{self.column} = {level}" if level else self.column)
+        return tuple(names)
 
 
 def feature_names(codings: Sequence[Coding]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -98,20 +164,87 @@ def codings_of(pool: Pool, holes: Mapping[str, NDArray]) -> list[Coding]:
     """The coding of each column; columns with holes get medians over all rows, and indicators."""
     places = {name: place for place, name in enumerate(pool.numeric)}
     by_column = pool.numbers.tocsc() if sp.issparse(pool.numbers) and holes else pool.numbers
+    flags = zero_one_columns(pool.numbers)
     codings = []
     for name in pool.order:
         if name in pool.levels:
-            codings.append(Coding(name, levels=pool.levels[name][1], indicator=name in holes))
-        elif name in holes:
-            codings.append(Coding(name, fill=_median(by_column, places[name]), indicator=True))
+            codings.append(_coding_of_levels(name, pool.levels[name], name in holes))
+        elif name in pool.dates:
+            codings.append(_coding_of_dates(name, pool.dates[name], name in holes))
         else:
-            codings.append(Coding(name))
+            place = places[name]
+            fill = _median(by_column, place, whole=bool(flags[place])) if name in holes else None
+            kind: ColumnType = "flag" if flags[place] else "number"
+            codings.append(Coding(name, kind, fill=fill, indicator=name in holes))
     return codings
 
 
-def _median(numbers: Any, place: int) -> float:
+def _coding_of_levels(name: str, column: Levels, gaps: bool) -> Coding:
+    if not column.ordered:
+        return Coding(name, levels=column.names, pooled=column.pooled, indicator=gaps)
+    fill = _lower_median(column.codes[column.codes >= 0]) if gaps else None
+    return Coding(name, "ordered", levels=column.names, fill=fill, indicator=gaps)
+
+
+def _coding_of_dates(name: str, dates: NDArray[np.datetime64], gaps: bool) -> Coding:
+    present = dates[~np.isnat(dates)]
+    start = present.min()
+    fill = None
+    if gaps:
+        fill = _lower_median(date_parts(present, ("days",), start)[:, 0])
+    return Coding(
+        name,
+        "date",
+        parts=varying_parts(dates),
+        start=str(start.astype("datetime64[s]")),
+        fill=fill,
+        indicator=gaps,
+    )
+
+
+def _lower_median(values: NDArray) -> float:
+    """A median that occurs: half a level or half a day would be nothing."""
+    return float(np.partition(values, (len(values) - 1) // 2)[(len(values) - 1) // 2])
+
+
+def _median(numbers: Any, place: int, *, whole: bool) -> float:
     values = numbers[:, [place]].toarray() if sp.issparse(numbers) else numbers[:, place]
-    return float(np.nanmedian(values.astype(np.float64)))
+    values = np.ravel(values).astype(np.float64)
+    return _lower_median(values[~np.isnan(values)]) if whole else float(np.nanmedian(values))
+
+
+def zero_one_columns(numbers: Any) -> NDArray[np.bool_]:
+    """Which columns hold both 0 and 1, and nothing else but gaps.
+
+    Parameters
+    ----------
+    numbers : array or CSR matrix of shape (n_rows, n_columns)
+        Numbers, missing ones NaN.
+
+    Returns
+    -------
+    array of shape (n_columns,)
+
+    Examples
+    --------
+    >>> zero_one_columns(np.array([[0, 1, 1], [1, 1, np.nan], [1, 1, 0.5]]))
+    array([ True, False, False])
+    """
+    n_rows, n_columns = numbers.shape
+    if sp.issparse(numbers):
+        other = (numbers.data != 0) & (numbers.data != 1) & ~np.isnan(numbers.data)
+        wrong = np.bincount(numbers.indices[other], minlength=n_columns) > 0
+        ones = np.bincount(numbers.indices[numbers.data == 1], minlength=n_columns)
+        gaps = np.bincount(numbers.indices[np.isnan(numbers.data)], minlength=n_columns)
+        return ~wrong & (ones > 0) & (ones + gaps < n_rows)
+    head = numbers[:_HEAD_ROWS]
+    found = ((head == 0) | (head == 1) | np.isnan(head)).all(axis=0)
+    for place in np.flatnonzero(found):
+        column = numbers[:, place]
+        n_zeros, n_ones = np.count_nonzero(column == 0), np.count_nonzero(column == 1)
+        n_gaps = np.count_nonzero(np.isnan(column))
+        found[place] = n_zeros > 0 and n_ones > 0 and n_zeros + n_ones + n_gaps == n_rows
+    return found
 
 
 def expand(pool: Pool, codings: Sequence[Coding], holes: Mapping[str, NDArray]) -> Any:
@@ -130,7 +263,9 @@ def expand(pool: Pool, codings: Sequence[Coding], holes: Mapping[str, NDArray]) 
     -------
     array or CSR matrix of shape (n_rows, n_features)
     """
-    if all(coding.levels is None and not coding.indicator for coding in codings):
+    if all(coding.type in ("number", "flag") and not coding.one_hot for coding in codings) and not any(
+        coding.indicator for coding in codings
+    ):
         return pool.numbers
     if sp.issparse(pool.numbers):
         return _expand_sparse(pool, codings, holes)
@@ -142,11 +277,20 @@ def expand(pool: Pool, codings: Sequence[Coding], holes: Mapping[str, NDArray]) 
         _fill(rows, pool, places, codings, slice(start, start + _BLOCK_ROWS))
     at = 0
     for coding in codings:
-        if coding.levels is None and coding.indicator:
+        width = len(coding.kinds)
+        if coding.indicator and not coding.one_hot:
             empty = holes.get(coding.column, np.empty(0, dtype=np.intp))
-            rows[empty, at], rows[empty, at + 1] = coding.fill, 1
-        at += len(coding.features)
+            rows[empty, at : at + width - 1], rows[empty, at + width - 1] = _filling(coding), 1
+        at += width
     return rows
+
+
+def _filling(coding: Coding) -> Any:
+    if coding.type != "date":
+        return coding.fill
+    start = np.datetime64(coding.start, "ns")
+    day = start + np.timedelta64(round(86_400e9 * (coding.fill or 0.0)), "ns")
+    return date_parts(np.array([day]), coding.parts, start)[0]
 
 
 def _fill(
@@ -154,14 +298,20 @@ def _fill(
 ) -> None:
     at = 0
     for coding in codings:
-        width = len(coding.features)
-        if coding.levels is None:
-            rows[block, at] = pool.numbers[block, places[coding.column]]
-            rows[block, at + 1 : at + width] = 0
+        name, width = coding.column, len(coding.kinds)
+        if coding.one_hot:
+            rows[block, at : at + width] = pool.levels[name].codes[block, None] == np.array(coding.codes)
         else:
-            rows[block, at : at + width] = pool.levels[coding.column][0][block, None] == np.array(
-                coding.codes
-            )
+            if coding.type == "ordered":
+                rows[block, at] = pool.levels[name].codes[block]
+            elif coding.type == "date":
+                start = np.datetime64(coding.start, "ns")
+                days = date_parts(pool.dates[name][block], coding.parts, start)
+                rows[block, at : at + len(coding.parts)] = days
+            else:
+                rows[block, at] = pool.numbers[block, places[name]]
+            if coding.indicator:
+                rows[block, at + width - 1] = 0
         at += width
 
 
@@ -194,10 +344,13 @@ def recode(part: Part, coding: Coding) -> tuple[NDArray, list[str]]:
     Returns
     -------
     values : array of shape (n_rows,)
-        Numbers (missing: NaN) or codes (missing: -1; a level the coding does not know: -2).
+        Numbers (missing: NaN), dates (missing: NaT), or codes (missing: -1; a level the coding does not know:
+        -2, or the code of the pooled levels, where there are some).
     unknown : list of str
         Levels the coding does not know.
     """
+    if coding.type == "date":
+        return _recode_dates(part, coding), []
     if part.kind in ("date", "other") or (coding.levels is None and part.kind in ("text", "category")):
         kind = "numbers" if coding.levels is None else "categories"
         raise ValueError(f"column {coding.column!r} held {kind}, but now holds {part.remark or part.kind}")
@@ -210,6 +363,23 @@ def recode(part: Part, coding: Coding) -> tuple[NDArray, list[str]]:
         values, codes = np.unique(part.as_numbers(), return_inverse=True)
         levels = [level_name(value) for value in values]
     known = {level: code for code, level in enumerate(coding.levels)}
-    known["nan"] = -1 if part.codes is None else known.get("nan", -2)
-    unknown = [level for level in levels if known.get(level, -2) == -2]
-    return np.array([*(known.get(level, -2) for level in levels), -1])[codes], unknown
+    strange = len(coding.levels) if coding.pooled else -2
+    if part.codes is None:
+        known["nan"] = -1
+    used = np.bincount(codes[codes >= 0], minlength=len(levels)) > 0
+    unknown = [level for level, occurs in zip(levels, used, strict=True) if occurs and level not in known]
+    if coding.type == "ordered" and unknown:
+        raise ValueError(
+            f"column {coding.column!r} has levels whose place in the order is not known: {listed(unknown)}; "
+            f"the order was {listed(coding.levels, 10)}"
+        )
+    return np.array([*(known.get(level, strange) for level in levels), -1])[codes], unknown
+
+
+def _recode_dates(part: Part, coding: Coding) -> NDArray[np.datetime64]:
+    if part.kind not in ("date", "empty") and not (part.codes is not None and are_dates(part.levels)):
+        raise ValueError(f"column {coding.column!r} held dates, but now holds {part.remark or part.kind}")
+    try:
+        return read_dates([part])
+    except DateError as error:
+        raise ValueError(f"column {coding.column!r}: {error}") from error

@@ -1,20 +1,22 @@
-"""What is told about a table: errors with the column, the row and the way out, and notes on what was done."""
+"""What is said about a table: errors with the column, the row and the way out, and notes on what was done."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.tables.column_types import Column
+from princdiff.tables.description import ColumnInfo
 from princdiff.tables.encoding import Coding
 from princdiff.tables.frames import listed, plural
+from princdiff.tables.levels import OTHER
 from princdiff.tables.pooled_columns import Pool, bad_cells
 from princdiff.tables.roles import Layout, Roles
 
-_TOLD = 10
+_MOST_LISTED = 10
 
 
 def by_group(rows: NDArray, roles: Roles) -> tuple[int, ...]:
@@ -30,16 +32,16 @@ def rows_without(holes: Mapping[str, NDArray], n_rows: int) -> NDArray[np.intp]:
     return np.flatnonzero(whole)
 
 
-def _joined(words: Sequence[str], shown: int = _TOLD) -> str:
+def _joined(words: Sequence[str], shown: int = _MOST_LISTED) -> str:
     more = f" and {len(words) - shown} more" if len(words) > shown else ""
     return ", ".join(words[:shown]) + more
 
 
 def _counted(cells: Mapping[str, NDArray], layout: Layout) -> str:
-    told = [
+    columns = [
         f"{name!r} ({len(rows)}, the first in {layout.where(int(rows[0]))})" for name, rows in cells.items()
     ]
-    return f"{_joined(told, 5)} (rows count from 0)"
+    return f"{_joined(columns, 5)} (rows count from 0)"
 
 
 # Errors -----------------------------------------------------------------------------------------------------
@@ -65,15 +67,41 @@ def refuse_infinite(pool: Pool, layout: Layout) -> None:
         )
 
 
-def refuse_missing(holes: Mapping[str, NDArray], layout: Layout) -> None:
-    """Missing values nobody said what to do with."""
+def refuse_missing(holes: Mapping[str, NDArray], layout: Layout, roles: Roles) -> None:
+    """Missing values nobody said what to do with: how many each group has, and the three ways out."""
+    if not holes:
+        return
+    sizes = np.bincount(roles.codes, minlength=len(roles.groups)).tolist()
+    columns = [
+        f"{name!r} ({_rates(by_group(rows, roles), sizes, roles.groups)}; the first in "
+        f"{layout.where(int(rows[0]))})"
+        for name, rows in holes.items()
+    ]
+    affected = layout.n_rows - len(rows_without(holes, layout.n_rows))
+    raise ValueError(
+        f"missing values in {plural(len(holes), 'column')}: {_joined(columns, 5)}; {affected} of "
+        f"{layout.n_rows} rows have some (rows count from 0). Use missing='impute' to fill and mark them, so "
+        "that a changed rate of missing values is compared too; missing='drop' to leave these rows out; or "
+        "leave the columns out with features="
+    )
+
+
+def refuse_new_missing(holes: Mapping[str, NDArray], layout: Layout) -> None:
+    """Missing values in later rows where there were none before: there is no median to fill them with."""
     if holes:
-        affected = layout.n_rows - len(rows_without(holes, layout.n_rows))
+        columns = plural(len(holes), "column")
         raise ValueError(
-            f"missing values in {plural(len(holes), 'column')}: {_counted(holes, layout)}; {affected} of "
-            f"{layout.n_rows} rows have some; fill and mark them with missing='impute', leave these rows out "
-            "with missing='drop', or leave the columns out with features="
+            f"missing values in {columns} that had none before: {_counted(holes, layout)}; leave "
+            "these rows out with missing='drop', or fill them"
         )
+
+
+def _rates(counts: Sequence[int], sizes: Sequence[int], groups: Sequence[str]) -> str:
+    """Counts by group, each with the size of the group; of many groups those that have any."""
+    found = zip(groups, counts, sizes, strict=True)
+    return _joined(
+        [f"{count} of {size} in {name!r}" for name, count, size in found if count or len(groups) == 2], 5
+    )
 
 
 def refuse_gaps(gaps: Mapping[str, NDArray], layout: Layout) -> None:
@@ -88,24 +116,24 @@ def refuse_gaps(gaps: Mapping[str, NDArray], layout: Layout) -> None:
 # Notes ------------------------------------------------------------------------------------------------------
 
 
-def tell_left_out(left_out: Mapping[str, str], used: Sequence[str], notes: list[str], *, error: bool) -> None:
+def note_left_out(left_out: Mapping[str, str], used: Sequence[str], notes: list[str], *, error: bool) -> None:
     """Columns that are not compared, each with its reason, as a warning or an error."""
-    told = _joined([f"{name!r} ({reason})" for name, reason in left_out.items()])
+    columns = _joined([f"{name!r} ({reason})" for name, reason in left_out.items()])
     if not used:
-        raise ValueError(f"no column can be compared: {told or 'there is none'}")
+        raise ValueError(f"no column can be compared: {columns or 'there is none'}")
     if not left_out:
         return
     if error:
         raise ValueError(
-            f"{plural(len(left_out), 'column')} cannot be compared: {told}; leave out such columns or "
+            f"{plural(len(left_out), 'column')} cannot be compared: {columns}; leave out such columns or "
             "turn them into numbers or categories"
         )
-    sentence = f"{plural(len(left_out), 'column')} left out: {told}."
+    sentence = f"{plural(len(left_out), 'column')} left out: {columns}."
     notes.append(sentence)
     warnings.warn(f"{sentence[:-1]}; name columns in features= to choose yourself", UserWarning, stacklevel=3)
 
 
-def tell_remarks(columns: Sequence[Column], notes: list[str]) -> None:
+def note_remarks(columns: Sequence[Column], notes: list[str]) -> None:
     """What was converted while reading: one note for each kind of conversion."""
     by_remark: dict[str, list[str]] = {}
     for column in columns:
@@ -113,10 +141,10 @@ def tell_remarks(columns: Sequence[Column], notes: list[str]) -> None:
             by_remark.setdefault(column.remark, []).append(column.name)
     for remark, names in by_remark.items():
         noun = "Column" if len(names) == 1 else "Columns"
-        notes.append(f"{noun} {listed(names, _TOLD)}: {remark.rstrip('.')}.")
+        notes.append(f"{noun} {listed(names, _MOST_LISTED)}: {remark.rstrip('.')}.")
 
 
-def tell_dropped(kept: NDArray, holes: Mapping[str, NDArray], roles: Roles, notes: list[str]) -> None:
+def note_dropped(kept: NDArray, holes: Mapping[str, NDArray], roles: Roles, notes: list[str]) -> None:
     """How many rows of which group went, and for which columns; no group may go altogether."""
     before = np.bincount(roles.codes, minlength=len(roles.groups))
     after = np.bincount(roles.codes[kept], minlength=len(roles.groups))
@@ -136,46 +164,78 @@ def tell_dropped(kept: NDArray, holes: Mapping[str, NDArray], roles: Roles, note
     )
 
 
-def tell_codings(
-    codings: Sequence[Coding], pool: Pool, roles: Roles, filled: Mapping[str, Sequence[int]], notes: list[str]
-) -> None:
-    """Which columns became several features, and which values were filled."""
-    coded = [coding for coding in codings if coding.levels is not None]
+def note_codings(codings: Sequence[Coding], pool: Pool, roles: Roles, notes: list[str]) -> None:
+    """Which columns became several features, and levels that only one group has."""
+    coded = [coding for coding in codings if coding.one_hot]
     if coded:
-        told = _joined([f"{coding.column!r} ({_levels_told(coding)})" for coding in coded])
-        notes.append(f"{plural(len(coded), 'column')} of categories encoded as 0/1: {told}.")
-    alone = _lonely_levels(coded, pool, roles)
+        columns = _joined([f"{coding.column!r} ({_levels_in_words(coding)})" for coding in coded])
+        notes.append(f"{plural(len(coded), 'column')} of categories encoded as 0/1: {columns}.")
+    ordered = [f"{c.column!r} ({listed(c.levels or (), 10)})" for c in codings if c.type == "ordered"]
+    if ordered:
+        notes.append(f"Ordered categories taken as the numbers 0, 1, 2 ...: {_joined(ordered)}.")
+    dates = [f"{c.column!r} ({', '.join(c.parts)})" for c in codings if c.type == "date"]
+    if dates:
+        notes.append(f"Dates compared by their parts: {_joined(dates)}.")
+    alone = _levels_of_one_group(coded, pool, roles)
     if alone:
         notes.append(f"Levels seen in one group only: {_joined(alone)}.")
+
+
+def note_pooled(columns: Iterable[ColumnInfo], roles: Roles, notes: list[str]) -> None:
+    """Which columns had rare levels pooled: how many levels, and how many rows."""
+    sizes = np.bincount(roles.codes, minlength=len(roles.groups))
+    pooled = [
+        f"{column.name!r} ({column.pooled_levels} levels: "
+        f"{_rates(column.pooled_rows, sizes.tolist(), roles.groups)})"
+        for column in columns
+        if column.pooled
+    ]
+    if pooled:
+        notes.append(f"Rare levels pooled into {OTHER!r}: {_joined(pooled)}.")
+
+
+def note_filled(
+    codings: Sequence[Coding], filled: Mapping[str, Sequence[int]], roles: Roles, notes: list[str]
+) -> None:
+    """Which missing values were filled, and with what."""
     if filled:
-        told = _joined([_filled_told(coding, filled, roles) for coding in codings if coding.column in filled])
+        columns = _joined([_filled_in_words(c, filled, roles) for c in codings if c.column in filled])
         total = sum(map(sum, filled.values()))
-        notes.append(f"{plural(total, 'missing value')} filled and marked in columns of their own: {told}.")
+        notes.append(
+            f"{plural(total, 'missing value')} filled and marked in columns of their own: {columns}."
+        )
 
 
-def _levels_told(coding: Coding) -> str:
+def _levels_in_words(coding: Coding) -> str:
     assert coding.levels is not None
-    if len(coding.features) == 1 and len(coding.levels) == 2:
+    if coding.type == "flag" and len(coding.levels) == 2:
         return f"1 is {coding.levels[1]!r}, 0 is {coding.levels[0]!r}"
-    return plural(len(coding.levels), "level")
+    return plural(len(coding.levels) + coding.pooled, "level")
 
 
-def _filled_told(coding: Coding, filled: Mapping[str, Sequence[int]], roles: Roles) -> str:
-    how = "as a level" if coding.fill is None else f"with the median {coding.fill:g}"
+def _filled_in_words(coding: Coding, filled: Mapping[str, Sequence[int]], roles: Roles) -> str:
+    how = "as a level"
+    if coding.type == "date":
+        how = "with the median date"
+    elif coding.type == "ordered" and coding.levels is not None:
+        how = f"with the median {coding.levels[int(coding.fill or 0)]!r}"
+    elif coding.fill is not None:
+        how = f"with the median {coding.fill:g}"
     counts = ", ".join(
         f"{count} in {name!r}" for name, count in zip(roles.groups, filled[coding.column], strict=True)
     )
     return f"{coding.column!r} {how} ({counts})"
 
 
-def _lonely_levels(coded: Sequence[Coding], pool: Pool, roles: Roles) -> list[str]:
+def _levels_of_one_group(coded: Sequence[Coding], pool: Pool, roles: Roles) -> list[str]:
     alone = []
     for coding in coded:
-        codes, levels = pool.levels[coding.column]
-        there = codes >= 0
-        table = np.zeros((len(levels), len(roles.groups)), dtype=bool)
-        table[codes[there], roles.codes[there]] = True
-        for level, groups in zip(levels, table, strict=True):
+        column = pool.levels[coding.column]
+        named = (column.codes >= 0) & (column.codes < len(column.names))
+        pairs = column.codes[named] * len(roles.groups) + roles.codes[named]
+        counts = np.bincount(pairs, minlength=len(column.names) * len(roles.groups))
+        there = counts.reshape(len(column.names), len(roles.groups)) > 0
+        for level, groups in zip(column.names, there, strict=True):
             if groups.sum() == 1:
                 alone.append(f"{level!r} of {coding.column!r} (in {roles.groups[int(groups.argmax())]!r})")
     return alone

@@ -1,4 +1,4 @@
-"""The columns of all tables, one below the other: numbers as one matrix, categories as codes.
+"""The columns of all tables, one below the other: numbers as one matrix, categories as codes, dates.
 
 Between reading and encoding there is one place where all rows lie together and gaps are still gaps. Missing
 and infinite values are looked for here, once, for dense and sparse tables alike.
@@ -6,6 +6,7 @@ and infinite values are looked for here, once, for dense and sparse tables alike
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,9 +16,13 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from princdiff.tables.column_types import Column, compact, judge, names_identifier
-from princdiff.tables.column_values import look
+from princdiff.tables.column_types import Column, Rules, classify, names_identifier, two_valued
+from princdiff.tables.column_values import read_column
 from princdiff.tables.frames import Table, listed
+from princdiff.tables.levels import Levels
+
+# Rows that are looked at first, to find the few columns that may hold two values only.
+_HEAD = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,22 +38,30 @@ class Pool:
     numeric : list of str
         Their names.
     levels : dict
-        Codes (n_rows,) and levels of each column of categories; -1 is a missing value.
+        Levels of each column of categories.
+    dates : dict
+        Dates (n_rows,) of each column of dates, missing ones NaT.
     """
 
     order: Sequence[str]
     numbers: Any
     numeric: Sequence[str]
-    levels: Mapping[str, tuple[NDArray, tuple[str, ...]]] = field(default_factory=dict)
+    levels: Mapping[str, Levels] = field(default_factory=dict)
+    dates: Mapping[str, NDArray[np.datetime64]] = field(default_factory=dict)
 
     def take_rows(self, keep: NDArray) -> Pool:
         """Some of the rows."""
-        levels = {name: (codes[keep], names) for name, (codes, names) in self.levels.items()}
-        return replace(self, numbers=self.numbers[keep], levels=levels)
+        levels = {name: column.take_rows(keep) for name, column in self.levels.items()}
+        dates = {name: column[keep] for name, column in self.dates.items()}
+        return replace(self, numbers=self.numbers[keep], levels=levels, dates=dates)
 
     def compacted(self) -> Pool:
         """Only the levels that occur."""
-        return replace(self, levels={name: compact(*column) for name, column in self.levels.items()})
+        return replace(self, levels={name: column.compacted() for name, column in self.levels.items()})
+
+    def rare_levels_pooled(self) -> Pool:
+        """Rare levels of each column as one."""
+        return replace(self, levels={name: column.rare_pooled() for name, column in self.levels.items()})
 
     def without(self, names: Sequence[str]) -> Pool:
         """All but some of the numeric columns."""
@@ -63,7 +76,7 @@ class Pool:
 
 
 def gather(
-    tables: Sequence[Table], groups: NDArray, where: Callable[[int], str], *, asked: bool
+    tables: Sequence[Table], groups: NDArray, where: Callable[[int], str], rules: Rules
 ) -> tuple[Pool, list[Column]]:
     """Put the columns of tables one below the other.
 
@@ -75,8 +88,8 @@ def gather(
         Group of each row.
     where : callable
         Words for a row.
-    asked : bool
-        Whether the user asked for these columns by name.
+    rules : Rules
+        What the user said about columns.
 
     Returns
     -------
@@ -94,13 +107,26 @@ def gather(
     if all(_is_floats(frame) for frame in frames) and not any(map(names_identifier, names)):
         # One block: ten thousand columns need not be looked at one by one. A copy, as pandas' is read-only.
         dtype = _float_type(dtype for frame in frames for dtype in frame.dtypes)
-        return Pool(names, np.concatenate([frame.to_numpy(dtype) for frame in frames]), names), []
+        matrix = np.concatenate([frame.to_numpy(dtype) for frame in frames])
+        return _with_two_valued(Pool(names, matrix, names)), []
     labels = [table.label for table in tables]
     columns = [
-        judge(name, [look(frame[name]) for frame in frames], labels, groups, where, asked=asked)
+        classify(name, [read_column(frame[name]) for frame in frames], labels, groups, where, rules)
         for name in names
     ]
     return _pool(columns, len(groups)), [c for c in columns if c.reason or c.fault or c.remark]
+
+
+def _with_two_valued(pool: Pool) -> Pool:
+    """Columns of two different numbers as categories, found without a look at every column by itself."""
+    head = pool.numbers[:_HEAD]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # columns that begin with NaN
+        low, high = np.nanmin(head, axis=0), np.nanmax(head, axis=0)
+    possible = np.flatnonzero(((head == low) | (head == high) | np.isnan(head)).all(axis=0)).tolist()
+    found = {pool.numeric[place]: two_valued(pool.numbers[:, place]) for place in possible}
+    levels = {name: column for name, column in found.items() if column is not None}
+    return replace(pool.without(list(levels)), order=pool.order, levels=levels) if levels else pool
 
 
 def _is_floats(frame: pd.DataFrame) -> bool:
@@ -123,7 +149,7 @@ def _without_frame(table: Table) -> Table:
     """A frame beside a sparse table: it must be numbers only, or the sparse one would have to be dense."""
     if not isinstance(table.values, pd.DataFrame):
         return table
-    parts = {name: look(table.values[name]) for name in table.columns}
+    parts = {name: read_column(table.values[name]) for name in table.columns}
     # Text that could be read as numbers is refused too, as there is nobody here to tell that it was.
     usable = {"number", "boolean", "empty"}
     wrong = [
@@ -146,9 +172,12 @@ def _pool(columns: Sequence[Column], n_rows: int) -> Pool:
     numbers: NDArray = np.empty((n_rows, len(numeric)), dtype=dtype)
     for place, values in enumerate(numeric.values()):
         numbers[:, place] = values
-    levels = {column.name: (column.codes, column.levels) for column in columns if column.codes is not None}
-    order = [column.name for column in columns if column.name in numeric or column.name in levels]
-    return Pool(order, numbers, list(numeric), levels)
+    levels = {column.name: column.levels for column in columns if column.levels is not None}
+    dates = {column.name: column.dates for column in columns if column.dates is not None}
+    used = {*numeric, *levels, *dates}
+    return Pool(
+        [column.name for column in columns if column.name in used], numbers, list(numeric), levels, dates
+    )
 
 
 def bad_cells(pool: Pool, *, infinite: bool) -> dict[str, NDArray]:
@@ -174,10 +203,9 @@ def bad_cells(pool: Pool, *, infinite: bool) -> dict[str, NDArray]:
     if suspicious:
         found = _bad_numbers(pool, np.isinf if infinite else np.isnan)
     if not infinite:
-        for name, (codes, _) in pool.levels.items():
-            empty = np.flatnonzero(codes == -1)
-            if len(empty):
-                found[name] = empty
+        empty = {name: column.codes == -1 for name, column in pool.levels.items()}
+        empty |= {name: np.isnat(column) for name, column in pool.dates.items()}
+        found |= {name: np.flatnonzero(rows) for name, rows in empty.items() if rows.any()}
     return {name: found[name] for name in pool.order if name in found}
 
 

@@ -1,12 +1,12 @@
-"""From whatever users have to rows of numbers: the work before a comparison, and an account of it.
+"""From whatever users have to rows of numbers: the work before a comparison, with notes on what was done.
 
-Everything that is left out, dropped, filled or converted on the way is told in `Prepared.notes`: a result
+Everything that is left out, dropped, filled or converted on the way is said in `Prepared.notes`: a result
 that silently rests on fewer rows or columns than the user believes is a wrong result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -17,15 +17,18 @@ from numpy.typing import ArrayLike, NDArray
 from princdiff.data.validate import check_choice
 from princdiff.tables import messages
 from princdiff.tables.alignment import align, matching
-from princdiff.tables.column_types import Column
-from princdiff.tables.column_values import look
-from princdiff.tables.encoding import Coding, codings_of, expand, feature_names, recode
-from princdiff.tables.frames import Table, listed
+from princdiff.tables.column_types import Column, Rules
+from princdiff.tables.column_values import read_column
+from princdiff.tables.description import ColumnInfo, describe
+from princdiff.tables.encoding import Coding, FeatureKind, codings_of, expand, feature_names, recode
+from princdiff.tables.frames import Table, listed, plural
+from princdiff.tables.levels import Levels
 from princdiff.tables.pooled_columns import Pool, bad_cells, gather
 from princdiff.tables.readers import read
 from princdiff.tables.roles import Layout, Roles, assign_roles
 
 Missing = Literal["error", "impute", "drop"]
+Dates = Literal["skip", "parts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +47,14 @@ class Prepared:
         Feature names, all different.
     origin : tuple of str
         The column each feature comes from.
+    kinds : tuple of str
+        Kind of each feature: "number", "flag" (the one 0/1 feature of a column with two values), "level"
+        (0/1: one level of a category) or "missing" (0/1: the value is missing).
+    feature_levels : tuple of str
+        What a feature shows of its column: the level that 1 stands for, "other levels", "missing", a part
+        of a date; empty for a number or a column that was 0/1 already.
+    column_info : dict of str to ColumnInfo
+        What each compared column is, in the order of the table.
     codings : tuple of Coding
         How each column became features; `encode` applies them to other rows.
     kept : array of shape (n_rows,)
@@ -51,7 +62,10 @@ class Prepared:
     left_out : dict
         Columns that were not compared, and why.
     missing : dict
-        Missing values in each column that had some, by group: those filled, or those of dropped rows.
+        Missing values in each column that had some, by group: those filled, those of dropped rows, and those
+        of columns left out.
+    filled : dict
+        Rows whose value was filled, by feature (the "missing" feature aside).
     notes : tuple of str
         Everything that was left out, dropped, filled or converted, in sentences.
     weights : array of shape (n_rows,) or None
@@ -69,10 +83,14 @@ class Prepared:
     groups: tuple[str, ...]
     features: tuple[str, ...]
     origin: tuple[str, ...]
+    kinds: tuple[FeatureKind, ...]
+    feature_levels: tuple[str, ...]
+    column_info: dict[str, ColumnInfo]
     codings: tuple[Coding, ...]
     kept: NDArray[np.intp]
     left_out: dict[str, str] = field(default_factory=dict)
     missing: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    filled: dict[str, NDArray[np.intp]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     weights: NDArray[np.float64] | None = None
     blocks: NDArray[np.intp] | None = None
@@ -113,6 +131,7 @@ def prepare(
     blocks: Any = None,
     covariates: Any = None,
     missing: Missing = "error",
+    dates: Dates = "skip",
     strict: bool = False,
 ) -> Prepared:
     """Turn two tables, or one with groups, into rows of numbers.
@@ -134,6 +153,9 @@ def prepare(
     missing : {"error", "impute", "drop"}
         Missing values, blank text among them: an error; filled with the median over all rows and marked in a
         feature of their own (a category: one more level); or their rows left out.
+    dates : {"skip", "parts"}
+        Columns of dates and times: left out, or compared by the parts that vary: year, month, weekday (Monday
+        is 0), hour, and days since the first date of the table.
     strict : bool
         Whether a column that cannot be compared is an error instead of a warning.
 
@@ -149,7 +171,10 @@ def prepare(
     Notes
     -----
     The columns of arrays, sparse matrices and AnnData are numbers and are all used; those of data frames and
-    text files are looked at one by one.
+    text files are looked at one by one. Numbers stay numbers, but for a column of two different numbers (20
+    rows or more), which is a flag: ``sex = 2``. Categories become one 0/1 feature for each level; levels held
+    by fewer than 5 rows (in tables below 500 rows: by fewer than 1 %), and those beyond the 64 most frequent,
+    become one feature, ``city = other levels``. Ordered categories of pandas become the numbers 0, 1, 2 ...
 
     Examples
     --------
@@ -161,23 +186,36 @@ def prepare(
     ('size', 'size (missing)', 'city = Rome')
     >>> table.rows[4]
     array([2.5, 1. , 0. ])
+    >>> table.kinds
+    ('number', 'missing', 'flag')
+    >>> table.column_info["size"].missing
+    (0, 1)
     >>> table.by_column([0.25, 0.5, 0.25])
     {'size': 0.75, 'city': 0.25}
     """
     check_choice("missing", missing, ("error", "impute", "drop"))
+    check_choice("dates", dates, ("skip", "parts"))
     tables = _read_all(X, Y, groups)
     layout = Layout(tuple(table.label for table in tables), tuple(table.n_rows for table in tables))
-    roles = assign_roles(tables, layout, groups, weights, blocks, covariates)
+    roles = before = assign_roles(tables, layout, groups, weights, blocks, covariates)
     notes = [note for table in tables for note in table.notes] + roles.notes
     tables, left_out = align(tables, features, roles.reserved, notes)
-    pool, odd = gather(tables, roles.codes, layout.where, asked=features is not None)
-    pool = _leave_out(pool, odd, left_out)
+    rules = Rules(asked=features is not None, dates=dates == "parts")
+    pool, remarkable = gather(tables, roles.codes, layout.where, rules)
+    pool = _leave_out(pool, remarkable, left_out)
     messages.refuse_infinite(pool, layout)
-    messages.tell_left_out(left_out, pool.order, notes, error=strict or features is not None)
-    messages.tell_remarks(odd, notes)
+    messages.note_left_out(left_out, pool.order, notes, error=strict or features is not None)
+    messages.note_remarks(remarkable, notes)
     pool, roles, kept, holes, counts = _settle_missing(pool, roles, layout, missing, notes)
+    unused = {column.name: column.missing for column in remarkable if column.missing is not None}
+    counts |= {name: messages.by_group(rows, before) for name, rows in unused.items() if len(rows)}
+    pool = pool.rare_levels_pooled()
     codings = codings_of(pool, holes)
-    messages.tell_codings(codings, pool, roles, counts if missing == "impute" else {}, notes)
+    info = describe(pool, codings, roles.codes, counts, len(roles.groups))
+    messages.note_codings(codings, pool, roles, notes)
+    messages.note_pooled(info.values(), roles, notes)
+    if missing == "impute":
+        messages.note_filled(codings, {name: counts[name] for name in holes}, roles, notes)
     names, origin = feature_names(codings)
     return Prepared(
         rows=expand(pool, codings, holes),
@@ -185,16 +223,33 @@ def prepare(
         groups=roles.groups,
         features=names,
         origin=origin,
+        kinds=tuple(kind for coding in codings for kind in coding.kinds),
+        feature_levels=tuple(level for coding in codings for level in coding.feature_levels),
+        column_info=info,
         codings=tuple(codings),
         kept=kept,
         left_out=left_out,
         missing=counts,
+        filled=_filled(codings, holes, names),
         notes=tuple(notes),
         weights=roles.weights,
         blocks=roles.blocks,
         covariates=roles.covariates,
         covariate_names=roles.covariate_names,
     )
+
+
+def _filled(
+    codings: Sequence[Coding], holes: Mapping[str, NDArray], names: Sequence[str]
+) -> dict[str, NDArray[np.intp]]:
+    filled = {}
+    at = 0
+    for coding in codings:
+        if coding.fill is not None:
+            own = names[at : at + len(coding.kinds) - 1]
+            filled.update(dict.fromkeys(own, holes[coding.column]))
+        at += len(coding.kinds)
+    return filled
 
 
 def _read_all(X: Any, Y: Any, groups: Any) -> list[Table]:
@@ -211,10 +266,10 @@ def _read_all(X: Any, Y: Any, groups: Any) -> list[Table]:
     return tables
 
 
-def _leave_out(pool: Pool, odd: Sequence[Column], left_out: dict[str, str]) -> Pool:
+def _leave_out(pool: Pool, columns: Sequence[Column], left_out: dict[str, str]) -> Pool:
     """Enter the reasons, and take out columns of a matrix that have no values either."""
-    messages.refuse_faults(odd)
-    left_out |= {column.name: column.reason for column in odd if column.reason}
+    messages.refuse_faults(columns)
+    left_out |= {column.name: column.reason for column in columns if column.reason}
     n_rows = pool.numbers.shape[0]
     empty = [name for name, rows in bad_cells(pool, infinite=False).items() if len(rows) == n_rows]
     left_out |= dict.fromkeys(empty, "has no values")
@@ -230,9 +285,9 @@ def _settle_missing(
     kept = np.arange(layout.n_rows)
     if missing == "drop" and (holes or roles.gaps):
         kept = messages.rows_without({**holes, **roles.gaps}, layout.n_rows)
-        messages.tell_dropped(kept, {**holes, **roles.gaps}, roles, notes)
+        messages.note_dropped(kept, {**holes, **roles.gaps}, roles, notes)
         return pool.take_rows(kept).compacted(), roles.take_rows(kept), kept, {}, counts
-    messages.refuse_missing(holes if missing == "error" else {}, layout)
+    messages.refuse_missing(holes if missing == "error" else {}, layout, roles)
     messages.refuse_gaps(roles.gaps, layout)
     return pool, roles, kept, holes, counts
 
@@ -272,7 +327,8 @@ def encode(source: Any, codings: Sequence[Coding], *, missing: Missing = "error"
     Returns
     -------
     Encoded
-        A category that was not seen before has 0 in all features of its column.
+        A category that was not seen before is one of the other levels, or, where there was no such feature,
+        has 0 in all features of its column.
 
     Examples
     --------
@@ -298,24 +354,33 @@ def encode(source: Any, codings: Sequence[Coding], *, missing: Missing = "error"
         pool = pool.take_rows(kept)
         holes = bad_cells(pool, infinite=False)
     else:
-        messages.refuse_missing(new_holes, layout)
+        messages.refuse_new_missing(new_holes, layout)
     return Encoded(expand(pool, codings, holes), kept, tuple(notes))
 
 
 def _recoded(table: Table, codings: Sequence[Coding], notes: list[str]) -> Pool:
     order = [coding.column for coding in codings]
-    if not isinstance(table.values, pd.DataFrame) and all(coding.levels is None for coding in codings):
+    plain = all(coding.levels is None and coding.type != "date" for coding in codings)
+    if not isinstance(table.values, pd.DataFrame) and plain:
         return Pool(order, table.values, order)
-    levels: dict[str, tuple[NDArray, tuple[str, ...]]] = {}
+    levels: dict[str, Levels] = {}
     numbers: dict[str, NDArray] = {}
+    dates: dict[str, NDArray] = {}
     frame = table.frame()
     for coding in codings:
-        values, unknown = recode(look(frame[coding.column]), coding)
-        if unknown:
+        values, unknown = recode(read_column(frame[coding.column]), coding)
+        if unknown and coding.pooled:
+            notes.append(
+                f"Column {coding.column!r}: {plural(len(unknown), 'level')} counted as other levels: "
+                f"{listed(unknown)}."
+            )
+        elif unknown:
             notes.append(f"Column {coding.column!r} has levels that were not seen before: {listed(unknown)}.")
-        if coding.levels is None:
+        if coding.type == "date":
+            dates[coding.column] = values
+        elif coding.levels is None:
             numbers[coding.column] = values
         else:
-            levels[coding.column] = (values, coding.levels)
+            levels[coding.column] = Levels(values, coding.levels, pooled=coding.pooled)
     matrix = np.column_stack(list(numbers.values())) if numbers else np.empty((table.n_rows, 0))
-    return Pool(order, matrix, list(numbers), levels)
+    return Pool(order, matrix, list(numbers), levels, dates)

@@ -15,9 +15,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from princdiff.data.labels import HELD_OUT
-from princdiff.tables.column_values import level_name, look
+from princdiff.tables.column_types import Rules
+from princdiff.tables.column_values import level_name, read_column
 from princdiff.tables.encoding import codings_of, expand, feature_names
 from princdiff.tables.frames import Table, decoded, listed, plural, suggestion
+from princdiff.tables.levels import OTHER
 from princdiff.tables.pooled_columns import bad_cells, gather
 from princdiff.tables.readers import read, stem
 
@@ -186,9 +188,14 @@ def find_column(table: Table, name: str | int | np.integer, what: str, reserved:
     if column not in known:
         hint = suggestion(column, known) or f"; it has {listed(known)}"
         raise ValueError(f"{what}: there is no column {column!r} in {table.label}{hint}")
+    series = table.column(column)
     if table.about is None or column not in table.about.columns:
         reserved[column] = what
-    return table.column(column)
+        if what in ("groups", "blocks") and table.written is not None and series.dtype.kind == "f":
+            # Versions 1.1 and 1.10 are one number, but two groups.
+            texts = table.written(column)
+            return texts if texts.nunique() > series.nunique() else series
+    return series
 
 
 def _numbered_name(position: int, table: Table) -> str:
@@ -290,7 +297,7 @@ def _label_order(labels: pd.Series, values: list[Any], names: list[str]) -> list
 
 
 def _weights(series: pd.Series) -> NDArray[np.float64]:
-    part = look(series)
+    part = read_column(series)
     if part.kind not in ("number", "boolean", "empty"):
         raise ValueError(f"weights must be numbers, got {part.kind}")
     values = part.as_numbers().astype(np.float64)
@@ -322,16 +329,24 @@ def _covariate_table(
 
 def _covariates(table: Table, roles: Roles, layout: Layout) -> tuple[NDArray, tuple[str, ...]]:
     """Covariates are encoded as features are, but all of them must be usable."""
-    pool, odd = gather([table], roles.codes, layout.where, asked=True)
-    wrong = [f"{column.name!r} ({column.reason or column.fault})" for column in odd if not column.usable]
+    pool, remarkable = gather([table], roles.codes, layout.where, Rules(asked=True))
+    wrong = [
+        f"{column.name!r} ({column.reason or column.fault})" for column in remarkable if not column.usable
+    ]
     if wrong:
         raise ValueError(f"covariates: {', '.join(wrong)} cannot be used")
     infinite = bad_cells(pool, infinite=True)
     if infinite:
         raise ValueError(f"covariates: {listed(infinite)} holds infinite values")
-    roles.notes.extend(f"Covariate {column.name!r}: {column.remark}." for column in odd)
+    roles.notes.extend(f"Covariate {column.name!r}: {column.remark}." for column in remarkable)
     for name, rows in bad_cells(pool, infinite=False).items():
         roles.gaps[f"covariate {name!r}"] = rows
+    pool = pool.rare_levels_pooled()
+    roles.notes.extend(
+        f"Covariate {name!r}: {levels.pooled} rare levels pooled into {OTHER!r}."
+        for name, levels in pool.levels.items()
+        if levels.pooled
+    )
     codings = codings_of(pool, {})
     values = expand(pool, codings, {})
     return np.asarray(values.toarray() if sp.issparse(values) else values), feature_names(codings)[0]

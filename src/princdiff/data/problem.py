@@ -1,0 +1,411 @@
+"""What is compared: rows, groups and everything known about them, checked once and trusted afterwards.
+
+Public functions build a `Problem` and a `Run` and pass both to the function that does the work. Nothing
+behind that door validates again, looks a divergence up again or scales the rows again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+from princdiff.data import validate
+from princdiff.data.labels import Labels
+from princdiff.data.row_chunks import RowChunks
+from princdiff.data.run import OutOfTime, Run
+from princdiff.data.samples import Samples, Scale
+from princdiff.divergences import Divergence, get
+
+__all__ = ["Design", "OutOfTime", "Problem", "Run"]
+
+Permute = Literal["within", "whole"]
+
+# Rows that are looked at before a whole column is read to find out whether it holds zeros and ones only.
+_HEAD = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """What a user says about the rows besides their groups, not yet checked.
+
+    Parameters
+    ----------
+    sample_weight : array of shape (n_rows,), optional
+        Non-negative weights.
+    blocks : array of shape (n_rows,), optional
+        Pairs, strata or donors.
+    permute : {"auto", "within", "whole"}
+        Whether labels move inside blocks, or with whole blocks; "auto": whole where every block lies in
+        one group, within where every block has rows of several groups.
+    covariates : array of shape (n_rows,) or (n_rows, n_covariates), optional
+        Numbers whose linear effect is taken out.
+    """
+
+    sample_weight: ArrayLike | None = None
+    blocks: ArrayLike | None = None
+    permute: str = "auto"
+    covariates: ArrayLike | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Rows, groups and what is known about them: checked, and without rows of zero weight.
+
+    Build one with `from_arrays` or `from_prepared`; views of a problem need no further check.
+
+    Attributes
+    ----------
+    rows : array, CSR matrix or RowChunks of shape (n_rows, n_features)
+        Finite numbers, float32 or float64.
+    codes : array of shape (n_rows,), dtype uint8
+        Group of each row, ``0 ... n_groups - 1``.
+    classes : tuple
+        The groups as the user calls them, by code.
+    names : tuple of str
+        Feature names.
+    units : tuple of str
+        Column of the user's table that each feature belongs to; the levels of a category share one.
+    kinds : tuple of {"number", "flag", "level", "missing"}
+        What each feature is: a number; zeros and ones that stand for a column by themselves; one of the
+        several levels of a category; a mark for missing values.
+    divergence : Divergence
+        What is compared.
+    scale : {None, "pooled", "within"}
+        Scaling of the features.
+    weights : array of shape (n_rows,) or None
+        Positive row weights; None where they are all equal.
+    blocks : array of shape (n_rows,) or None
+        Block of each row, ``0 ... n_blocks - 1``.
+    block_names : tuple of str
+        The blocks as the user calls them, by code.
+    permute : {"within", "whole"} or None
+        What may change sides in a relabelling; None without blocks.
+    covariates : array of shape (n_rows, n_covariates) or None
+        Finite numbers.
+
+    Examples
+    --------
+    >>> problem = Problem.from_arrays([[0.0, 5.0], [1.0, 6.0], [2.0, 7.0], [3.0, 9.0]], ["a", "a", "b", "b"])
+    >>> problem.n_rows, problem.n_features, problem.classes, problem.names
+    (4, 2, ('a', 'b'), ('x0', 'x1'))
+    >>> problem.restrict(np.array([1])).names
+    ('x1',)
+    >>> donors = Problem.from_arrays(problem.rows, [0, 0, 1, 1], design=Design(blocks=["p", "p", "q", "q"]))
+    >>> donors.permute
+    'whole'
+    """
+
+    rows: Any
+    codes: NDArray[np.uint8]
+    classes: tuple
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    kinds: tuple[str, ...]
+    divergence: Divergence
+    scale: Scale = "pooled"
+    weights: NDArray[np.float64] | None = None
+    blocks: NDArray[np.intp] | None = None
+    block_names: tuple[str, ...] = ()
+    permute: Permute | None = None
+    covariates: NDArray[np.float64] | None = None
+    # Whether `samples` is a view that the rows alone do not give.
+    _derived: bool = field(default=False, repr=False)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        divergence: Any = "wasserstein2",
+        scale: Scale = "pooled",
+        design: Design | None = None,
+        names: Any = None,
+        estimator: BaseEstimator | None = None,
+    ) -> Problem:
+        """Check everything that a user can get wrong.
+
+        Parameters
+        ----------
+        X : array, DataFrame, scipy.sparse matrix or rows out of core of shape (n_rows, n_features)
+            Rows of all groups.
+        y : array of shape (n_rows,)
+            Group of each row.
+        divergence : str, Divergence or callable
+            What is compared.
+        scale : {None, "pooled", "within"}
+            Scaling of the features.
+        design : Design, optional
+            Weights, blocks and covariates.
+        names : array of str of shape (n_features,), optional
+            What messages and results call the features, where X does not say.
+        estimator : BaseEstimator, optional
+            Where to keep the number and the names of the features, as scikit-learn does.
+
+        Returns
+        -------
+        Problem
+        """
+        design = Design() if design is None else design
+        compared = get(divergence)
+        validate.check_choice("scale", scale, (None, "pooled", "within"))
+        estimator = BaseEstimator() if estimator is None else estimator
+        rows = validate.check_rows(estimator, X, reset=True, streams=True, names=names)
+        classes, codes = validate.check_groups(y, rows.shape[0])
+        weights = validate.check_weights(design.sample_weight, rows, codes, classes)
+        blocks, block_names = validate.check_blocks(design.blocks, len(codes))
+        known = names if names is not None else getattr(estimator, "feature_names_in_", None)
+        called = tuple(f"x{j}" for j in range(rows.shape[1])) if known is None else tuple(map(str, known))
+        problem = cls(
+            rows=rows,
+            codes=codes,
+            classes=tuple(classes.tolist()),
+            names=called,
+            units=called,
+            kinds=_with_flags(rows, ("number",) * rows.shape[1]),
+            divergence=compared,
+            scale=scale,
+            weights=weights,
+            blocks=blocks,
+            block_names=block_names,
+            covariates=validate.check_covariates(design.covariates, len(codes)),
+        )
+        return problem._finished(design.permute)
+
+    @classmethod
+    def from_prepared(
+        cls,
+        prepared: Any,
+        *,
+        divergence: Any = "wasserstein2",
+        scale: Scale = "pooled",
+        permute: str = "auto",
+    ) -> Problem:
+        """A problem from a table that was made ready, whose numbers are not looked at again.
+
+        Parameters
+        ----------
+        prepared : princdiff.tables.Prepared
+            Rows of numbers, groups, and what is known about them.
+        divergence, scale, permute
+            As in `from_arrays`.
+
+        Returns
+        -------
+        Problem
+        """
+        compared = get(divergence)
+        validate.check_choice("scale", scale, (None, "pooled", "within"))
+        validate.refuse_small_groups(prepared.codes, prepared.groups)
+        covariates, blocks = prepared.covariates, prepared.blocks
+        names: tuple[str, ...] = ()
+        if blocks is not None:
+            # A table's rows may have been dropped since the blocks were numbered.
+            kept, blocks = np.unique(blocks, return_inverse=True)
+            stored = getattr(prepared, "block_names", ())
+            names = tuple(str(stored[code]) if len(stored) else str(code) for code in kept)
+        problem = cls(
+            rows=prepared.rows,
+            codes=prepared.codes,
+            classes=tuple(prepared.groups),
+            names=tuple(prepared.features),
+            units=tuple(prepared.origin),
+            kinds=tuple(prepared.kinds),
+            divergence=compared,
+            scale=scale,
+            weights=validate.settle_weights(prepared.weights, prepared.codes, prepared.groups),
+            blocks=blocks,
+            block_names=names,
+            covariates=None if covariates is None else np.asarray(covariates, dtype=np.float64),
+        )
+        return problem._finished(permute)
+
+    def _finished(self, permute: str) -> Problem:
+        """Without rows of zero weight, and with a decision what may change sides."""
+        validate.check_choice("permute", permute, ("auto", "within", "whole"))
+        if permute == "whole" and self.blocks is None:
+            raise ValueError('permute="whole" moves whole blocks: give blocks=, the block of each row')
+        if self.weights is not None and self.covariates is not None:
+            raise ValueError("covariates and sample_weight cannot be combined")
+        problem = self
+        if self.weights is not None and not self.weights.all():
+            # A row without weight is a row that is not there; a relabelling must not make a group of them.
+            problem = self._taken(self.weights > 0)
+        if problem.blocks is None:
+            return problem
+        if permute == "auto":
+            permute = _settle_permute(problem.codes, problem.blocks)
+        if permute == "whole" and problem.covariates is not None:
+            raise ValueError('covariates cannot be combined with permute="whole": residuals move row by row')
+        return replace(problem, permute="whole" if permute == "whole" else "within")
+
+    # What the rows are made into.
+
+    @cached_property
+    def samples(self) -> Samples:
+        """The rows, centred and scaled, as a linear operator."""
+        samples = Samples(self.rows, self.scale, weights=self.weights)
+        samples.refuse_overflow(self.divergence.degree)
+        return samples
+
+    @cached_property
+    def labels(self) -> Labels:
+        """The groups, as a batch of one column."""
+        return Labels(self.codes, self.n_groups, weights=self.weights)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.rows.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.rows.shape[1]
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.classes)
+
+    @cached_property
+    def sizes(self) -> NDArray[np.intp]:
+        """Rows of each group, shape (n_groups,)."""
+        return np.bincount(self.codes, minlength=self.n_groups)
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the rows stay out of core."""
+        return isinstance(self.rows, RowChunks)
+
+    def require_memory(self) -> Problem:
+        """Itself, if its rows are in memory; otherwise an error that says what to do."""
+        if isinstance(self.rows, RowChunks):
+            validate.refuse_streams(self.rows)
+        return self
+
+    def dense_rows(self, what: str) -> NDArray:
+        """All rows as one dense array, for ``what`` (a parameter, named if that is not possible)."""
+        if isinstance(self.rows, RowChunks):
+            raise ValueError(
+                f"{what} needs all rows in memory, and {self.rows.label} does not fit its memory budget"
+            )
+        if not sp.issparse(self.rows):
+            return self.rows
+        if self.n_rows * self.n_features > 2 * 10**8:
+            raise ValueError(
+                f"{what} needs dense rows, and {self.n_rows} x {self.n_features} are too many to make dense"
+            )
+        return self.rows.toarray()
+
+    def labellings(self, codes: NDArray[np.uint8]) -> Labels:
+        """Other labels of the same rows, shape (n_labellings, n_rows), as a batch of as many columns."""
+        return Labels(codes, self.n_groups, weights=self.weights)
+
+    # Views. They share what they can with the problem they come from, and need no check.
+
+    def take_rows(self, index: NDArray) -> Problem:
+        """Some rows (a mask or ascending numbers) as a problem of their own, scaled anew.
+
+        Every group must keep a row; weights, blocks and covariates go with their rows.
+        """
+        if self._derived:
+            raise ValueError("take rows first, then deflate them or leave out features")
+        return self._taken(np.asarray(index))
+
+    def _taken(self, index: NDArray) -> Problem:
+        rows = self.rows
+        if isinstance(rows, RowChunks) and index.dtype != bool:
+            rows = rows.take(index)
+        else:
+            rows = rows[index]
+        weights = None if self.weights is None else self.weights[index]
+        blocks, block_names = self.blocks, self.block_names
+        if blocks is not None:
+            kept, blocks = np.unique(blocks[index], return_inverse=True)
+            block_names = tuple(block_names[code] for code in kept)
+        return replace(
+            self,
+            rows=rows,
+            codes=self.codes[index],
+            weights=None if weights is None or (weights == weights[0]).all() else weights,
+            blocks=blocks,
+            block_names=block_names,
+            covariates=None if self.covariates is None else self.covariates[index],
+        )
+
+    def restrict(self, features: NDArray[np.intp]) -> Problem:
+        """The same rows with some of the features only, scaled as before."""
+        if self._derived:
+            raise ValueError("restrict features first, then deflate rows or leave out features")
+        return replace(
+            self,
+            rows=self.rows[:, features],
+            names=tuple(self.names[j] for j in features),
+            units=tuple(self.units[j] for j in features),
+            kinds=tuple(self.kinds[j] for j in features),
+        )
+
+    def without(self, features: NDArray) -> Problem:
+        """The same features, some of which (a mask or numbers) no direction uses."""
+        mask = np.zeros(self.n_features, dtype=bool)
+        mask[features] = True
+        return self._with_samples(self.samples.without(mask))
+
+    def deflated(self, directions: NDArray[np.float64]) -> Problem:
+        """The same rows without what they have along some directions, shape (n_directions, n_features)."""
+        return self._with_samples(self.samples.deflated(directions))
+
+    def relabelled(self, codes: NDArray[np.uint8]) -> Problem:
+        """The same rows with other groups, shape (n_rows,)."""
+        other = replace(self, codes=codes)
+        other.__dict__["samples"] = self.samples
+        return other
+
+    def _with_samples(self, samples: Samples) -> Problem:
+        other = replace(self, _derived=True)
+        other.__dict__["samples"] = samples
+        return other
+
+
+def _with_flags(rows: Any, kinds: tuple[str, ...]) -> tuple[str, ...]:
+    """Numbers that are all zero or one, and both of them, are flags."""
+    if isinstance(rows, RowChunks) or "number" not in kinds:
+        return kinds
+    head = rows[:_HEAD]
+    head = head.toarray() if sp.issparse(head) else head
+    likely = np.flatnonzero(((head == 0) | (head == 1)).all(axis=0) & (np.array(kinds) == "number"))
+    if not len(likely):
+        return kinds
+    found = list(kinds)
+    by_column = rows.tocsc() if sp.issparse(rows) else rows
+    for j in likely:
+        column = by_column[:, [j]].data if sp.issparse(rows) else by_column[:, j]
+        ones = int((column == 1).sum())
+        if 0 < ones < rows.shape[0] and ones == np.count_nonzero(column):
+            found[j] = "flag"
+    return tuple(found)
+
+
+def _settle_permute(codes: NDArray[np.uint8], blocks: NDArray[np.intp]) -> Permute:
+    """Whole blocks where each lies in one group, within blocks where each has rows of several."""
+    n_blocks = int(blocks.max()) + 1
+    low, high = np.full(n_blocks, 255), np.zeros(n_blocks, dtype=int)
+    np.minimum.at(low, blocks, codes)
+    np.maximum.at(high, blocks, codes)
+    inside = int((low == high).sum())
+    if inside == n_blocks:
+        return "whole"
+    if inside == 0:
+        return "within"
+    raise ValueError(
+        f"{inside} of the {n_blocks} blocks lie inside one group and {n_blocks - inside} have rows of "
+        'several groups, so permute="auto" cannot decide: give permute="within" to relabel rows inside their '
+        "blocks (those inside one group then never change), or leave out the blocks of one kind"
+    )

@@ -1,0 +1,93 @@
+"""What a permutation test works on: a problem, its relabellings, and their divergences over a grid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from princdiff.data.labels import Labels
+from princdiff.data.problem import Problem
+from princdiff.data.samples import Samples
+from princdiff.divergences import Divergence
+from princdiff.inference.covariates import without_covariates
+from princdiff.inference.direction_grid import Grid, solve_grid
+from princdiff.inference.relabelling import Scheme, scheme_of
+from princdiff.inference.tuning import held_out_by_level
+
+
+@dataclass(frozen=True)
+class Labellings:
+    """A problem and its relabellings, and what the solver says of them."""
+
+    samples: Samples
+    codes: NDArray[np.uint8]
+    n_groups: int
+    weights: NDArray[np.float64] | None
+    scheme: Scheme
+    seed: int
+    divergence: Divergence
+
+    @classmethod
+    def of(cls, problem: Problem, n_permutations: int, seed: int) -> Labellings:
+        """The observed labelling and random ones; rows without what covariates explain."""
+        problem = without_covariates(problem)
+        scheme = scheme_of(problem, n_permutations, seed)
+        samples = problem.samples
+        if problem.scale == "within":
+            rows = problem.dense_rows('scale="within"')
+            rows = _standardised_within(rows, problem.codes, problem.weights)
+            samples = Samples(rows, problem.scale, weights=problem.weights)
+            samples.refuse_overflow(problem.divergence.degree)
+        return cls(
+            samples,
+            problem.codes,
+            problem.n_groups,
+            problem.weights,
+            scheme,
+            seed,
+            problem.divergence,
+        )
+
+    def labels(self, indices: NDArray[np.intp]) -> Labels:
+        """Labellings with the given numbers."""
+        return Labels(self.scheme.codes(indices), self.n_groups, weights=self.weights)
+
+    def values(
+        self, grid: Grid, whitened: Samples | None, indices: NDArray[np.intp], keep: bool | str
+    ) -> tuple[NDArray, NDArray | None]:
+        """Divergences of some labellings over the grid, and their directions if wanted."""
+        path = solve_grid(self.samples, self.labels(indices), self.divergence, grid, self.seed, whitened)
+        # Relative divergences have no unit; the others are told in that of the scaled features.
+        unit = self.samples.unit**self.divergence.degree
+        units = np.repeat([unit, 1.0], [len(grid.euclidean), len(grid.whitened)])
+        if not keep:
+            return path.values * units, None
+        # The largest level ends the plain metric's; a grid without that metric has one level.
+        wanted = slice(None) if keep is True else slice(len(grid.euclidean) - 1, len(grid.euclidean) or None)
+        return path.values * units, path.directions[:, wanted]
+
+    def paper_values(
+        self, grid: Grid, whitened: Samples | None, indices: NDArray[np.intp], keep: bool | str
+    ) -> tuple[NDArray, NDArray | None]:
+        """As `values`, with a last column: the number of the level that cross-validation chooses."""
+        values, directions = self.values(grid, whitened, indices, keep)
+        held_out = held_out_by_level(
+            self.samples, self.labels(indices), self.divergence, np.array(grid.euclidean), self.seed
+        )
+        return np.column_stack([values, held_out.argmax(axis=1)]), directions
+
+
+def _standardised_within(
+    rows: NDArray, codes: NDArray[np.uint8], weights: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Rows with mean zero and unit variance in each observed group; constants become zero."""
+    result = np.zeros(rows.shape)
+    for group in np.unique(codes):
+        members = codes == group
+        part = Samples(
+            rows[members], "pooled", weights=None if weights is None else weights[members], dtype=np.float64
+        )
+        result[members] = part.feature_columns(np.arange(rows.shape[1])).T
+    return result
