@@ -114,7 +114,6 @@ def compare(
     Examples
     --------
     >>> import numpy as np
-    from numpy.typing import NDArray
     >>> import pandas as pd
     >>> rng = np.random.default_rng(0)
     >>> before = pd.DataFrame(rng.normal(size=(60, 3)), columns=["age", "height", "weight"])
