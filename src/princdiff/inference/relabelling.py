@@ -118,12 +118,11 @@ class Scheme:
             self._units = codes
             order = np.lexsort((np.arange(len(codes)) if keys is None else keys, blocks))
             self._strata = np.split(order, np.cumsum(np.bincount(blocks))[:-1])
-        # The same units with the smallest group first: what a relabelling does must depend neither on
-        # which of two equal rows had which label, nor on the names of the groups.
-        place = np.argsort(np.argsort(np.bincount(codes), kind="stable"), kind="stable")
-        self._by_group = [
-            stratum[np.argsort(place[self._units[stratum]], kind="stable")] for stratum in self._strata
-        ]
+        # What is drawn is a shuffle of the units group by group, the largest group first: then relabellings
+        # follow from the sizes of the groups, and neither their names nor the order of rows play a part.
+        sizes = np.bincount(self._units)
+        rank = np.argsort(np.argsort(-sizes, kind="stable"))[self._units]
+        self._by_group = [stratum[np.argsort(rank[stratum], kind="stable")] for stratum in self._strata]
         total = _count_arrangements([self._units[stratum] for stratum in self._strata], n_permutations + 1)
         if total == 1:
             raise ValueError(_impossible(self._whole, blocks))
@@ -164,7 +163,7 @@ class Scheme:
         if index:
             rng = np.random.default_rng([self._seed, index])
             for stratum, by_group in zip(self._strata, self._by_group, strict=True):
-                order[stratum[rng.permutation(len(stratum))]] = by_group
+                order[stratum] = rng.permutation(by_group)
         return order
 
     def codes(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
