@@ -498,11 +498,8 @@ def _decide(result: DifferenceResult, arguments: argparse.Namespace) -> tuple[in
 
 
 def _smallest_pvalue(result: DifferenceResult) -> float:
-    if result.test.get("name") == "split":
-        # Twice the median over splits, each of which reaches 1 / (N + 1).
-        splits = len(result.test["pvalues"])
-        return (2 if splits > 1 else 1) / (result.test["n_permutations"] + 1)
-    return float(result.test.get("smallest_attainable_pvalue", 1.0))
+    smallest = result.test.smallest_attainable_pvalue
+    return smallest if smallest == smallest else 1.0
 
 
 def _score(arguments: argparse.Namespace) -> int:
