@@ -128,7 +128,7 @@ def test_noise_is_not_stable():
 
 
 def test_sparsity_is_chosen_once():
-    X, y = shifted(5, features=(1, 4), size=2.0, n_rows=160)
+    X, y = shifted(6, features=(1, 4), size=2.0, n_rows=160)
     found = stability_selection(X, y, n_pairs=10, random_state=0)
     assert found.stable[[1, 4]].all()
     assert 2 <= found.n_features <= 4

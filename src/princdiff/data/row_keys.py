@@ -8,6 +8,7 @@ weight) are interchangeable, so it does not matter which of them is drawn.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,14 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def row_keys(rows: Any, weights: NDArray[np.float64] | None = None) -> NDArray[np.uint64]:
-    """A hash of every row's values and weight, the same for dense and sparse rows of any precision.
+    """A hash of every row's values, the same for dense and sparse rows of any precision.
 
     Parameters
     ----------
     rows : array, scipy.sparse matrix or RowChunks of shape (n_rows, n_features)
-        Finite numbers. Rows out of core have their row number as key: they would have to be read once more.
+        Finite numbers. Rows out of core are read once.
     weights : array of shape (n_rows,), optional
-        Row weights.
+        Row weights: rows that differ in weight only have different keys. Their unit does not matter.
 
     Returns
     -------
@@ -44,24 +45,33 @@ def row_keys(rows: Any, weights: NDArray[np.float64] | None = None) -> NDArray[n
     >>> bool((row_keys(sp.csr_matrix(rows.astype(np.float32))) == row_keys(rows)).all())
     True
     """
-    if isinstance(rows, RowChunks):
-        return np.arange(rows.shape[0], dtype=np.uint64)
     factors = np.random.default_rng(0).integers(2**63, size=rows.shape[1] + 1, dtype=np.uint64)
     # Odd numbers, so that no bit of a value is lost in the product.
     factors = factors * np.uint64(2) + np.uint64(1)
+    keys = np.empty(rows.shape[0], dtype=np.uint64)
     with np.errstate(over="ignore"):
-        if sp.issparse(rows):
-            rows = rows.tocsr()
-            terms = _folded(rows.data) * factors[rows.indices]
-            running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
-            keys = running[rows.indptr[1:]] - running[rows.indptr[:-1]]
-        else:
-            keys = np.empty(rows.shape[0], dtype=np.uint64)
-            for block in row_blocks(rows):
-                keys[block] = _folded(rows[block]) @ factors[:-1]
+        for place, block in rows.blocks() if isinstance(rows, RowChunks) else _blocks(rows):
+            keys[place] = _sums(block, factors)
         if weights is not None:
-            keys = keys + _folded(weights) * factors[-1]
+            keys += np.unique(weights, return_inverse=True)[1].astype(np.uint64) * factors[-1]
     return _mixed(keys)
+
+
+def _blocks(rows: Any) -> Iterator[tuple[slice, Any]]:
+    if sp.issparse(rows):
+        yield slice(None), rows.tocsr()
+    else:
+        for block in row_blocks(rows):
+            yield block, rows[block]
+
+
+def _sums(block: Any, factors: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Bits times a number for each feature, summed over every row; zeros add nothing."""
+    if not sp.issparse(block):
+        return _folded(block) @ factors[:-1]
+    terms = _folded(block.data) * factors[block.indices]
+    running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
+    return running[block.indptr[1:]] - running[block.indptr[:-1]]
 
 
 def _folded(values: NDArray) -> NDArray[np.uint64]:
