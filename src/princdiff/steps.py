@@ -332,7 +332,13 @@ class Comparison:
         for number in range(1, len(fit.components_)):
             features[f"weight {number + 1}"] = fit.components_[number]
             features[f"share {number + 1}"] = fit.shares_[number]
-        return build.result_tables(self.data, features, beyond, flags)
+        table, columns, telling = build.result_tables(self.data, features, beyond, flags)
+        for name in telling:
+            self.notes.append(
+                f"column {name!r} tells the groups without fail; if it is the grouping under another name, "
+                "leave it out"
+            )
+        return table, columns
 
     # What is kept for pictures and for new rows.
 
