@@ -25,6 +25,14 @@ def test_keys_are_of_the_values_only(name):
     keys = row_keys(rows)
     # As many keys as different rows: no two fall together.
     assert len(np.unique(keys)) == len(np.unique(rows, axis=0))
+    # Other units, and others for every feature; an offset.
+    np.testing.assert_array_equal(row_keys(rows * 0.3), keys)
+    far = sp.csr_matrix(rows + 1e9 * np.abs(rows).max())
+    np.testing.assert_array_equal(row_keys(far), row_keys(far.toarray()))
+    units = np.random.default_rng(2).uniform(0.1, 10.0, size=rows.shape[1])
+    np.testing.assert_array_equal(row_keys(rows * units), keys)
+    if name != "tiny":
+        np.testing.assert_array_equal(row_keys(rows + 100.0), keys)
     order = np.random.default_rng(1).permutation(len(rows))
     np.testing.assert_array_equal(row_keys(rows[order]), keys[order])
     np.testing.assert_array_equal(row_keys(sp.csr_matrix(rows)), keys)
@@ -39,6 +47,16 @@ def test_explicit_zeros_are_zeros():
     rows = sp.csr_matrix(np.array([[1.0, 2.0], [3.0, 4.0]]))
     rows.data[1] = 0.0
     np.testing.assert_array_equal(row_keys(rows), row_keys(rows.toarray()))
+
+
+def test_features_of_any_size():
+    rng = np.random.default_rng(4)
+    rows = rng.normal(size=(50, 3))
+    for size in (1e-320, 1e-300, 1e300, 1.7e308 / np.abs(rows).max()):
+        keys = row_keys(rows * size)
+        assert len(np.unique(keys)) > (40 if size > 1e-310 else 10)
+    np.testing.assert_array_equal(row_keys(rows * 2.0**1000), row_keys(rows))
+    assert len(np.unique(row_keys(np.full((5, 2), 3.0)))) == 1
 
 
 def test_weights_tell_equal_rows_apart():

@@ -14,20 +14,24 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils.sparsefuncs import min_max_axis
 
 from princdiff.data.moments import row_blocks
 from princdiff.data.row_chunks import RowChunks
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+# Steps into which the range of a feature is cut: fine enough to tell rows apart, coarse beside rounding.
+_BITS = 20
 
 
 def row_keys(rows: Any, weights: NDArray[np.float64] | None = None) -> NDArray[np.uint64]:
-    """A hash of every row's values, the same for dense and sparse rows of any precision.
+    """A hash of every row's values, the same for dense and sparse rows and for features in other units.
 
     Parameters
     ----------
     rows : array, scipy.sparse matrix or RowChunks of shape (n_rows, n_features)
-        Finite numbers. Rows out of core are read once.
+        Finite numbers. A millionth of a feature's range counts as no difference, so that rounding does not.
+        Rows out of core are read twice.
     weights : array of shape (n_rows,), optional
         Row weights: rows that differ in weight only have different keys. Their unit does not matter.
 
@@ -44,17 +48,31 @@ def row_keys(rows: Any, weights: NDArray[np.float64] | None = None) -> NDArray[n
     (True, False)
     >>> bool((row_keys(sp.csr_matrix(rows.astype(np.float32))) == row_keys(rows)).all())
     True
+    >>> bool((row_keys(1000 * rows) == row_keys(rows)).all())
+    True
     """
+    low, high = _ranges(rows)
+    # By halves: the range of numbers of any size can be represented.
+    width = high / 2 - low / 2
     factors = np.random.default_rng(0).integers(2**63, size=rows.shape[1] + 1, dtype=np.uint64)
-    # Odd numbers, so that no bit of a value is lost in the product.
+    # Odd numbers, so that no bit is lost in the product.
     factors = factors * np.uint64(2) + np.uint64(1)
+    steps = _Steps(low, np.where(width > 0, width, np.inf))
     keys = np.empty(rows.shape[0], dtype=np.uint64)
     with np.errstate(over="ignore"):
         for place, block in rows.blocks() if isinstance(rows, RowChunks) else _blocks(rows):
-            keys[place] = _sums(block, factors)
+            keys[place] = _sums(block, steps, factors)
         if weights is not None:
             keys += np.unique(weights, return_inverse=True)[1].astype(np.uint64) * factors[-1]
     return _mixed(keys)
+
+
+def _ranges(rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    if isinstance(rows, RowChunks):
+        found = rows.moments()
+        return found.low, found.high
+    bounds = min_max_axis(rows.tocsr(), axis=0) if sp.issparse(rows) else (rows.min(axis=0), rows.max(axis=0))
+    return np.asarray(bounds[0], dtype=np.float64), np.asarray(bounds[1], dtype=np.float64)
 
 
 def _blocks(rows: Any) -> Iterator[tuple[slice, Any]]:
@@ -65,20 +83,36 @@ def _blocks(rows: Any) -> Iterator[tuple[slice, Any]]:
             yield block, rows[block]
 
 
-def _sums(block: Any, factors: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Bits times a number for each feature, summed over every row; zeros add nothing."""
+class _Steps:
+    """Values as whole numbers, 0 for the lowest of their feature and 2 ** 20 for the highest."""
+
+    def __init__(self, low: NDArray[np.float64], width: NDArray[np.float64]) -> None:
+        self._low, self._width = low, width
+        self.of_zero = self._of(np.zeros_like(low), low, width)
+
+    def dense(self, block: NDArray) -> NDArray[np.uint64]:
+        return self._of(block, self._low, self._width)
+
+    def sparse(self, block: Any) -> NDArray[np.uint64]:
+        return self._of(block.data, self._low[block.indices], self._width[block.indices])
+
+    @staticmethod
+    def _of(values: NDArray, low: NDArray, width: NDArray) -> NDArray[np.uint64]:
+        # Where no value is zero the step of zero may be beyond all numbers; it then cancels out.
+        with np.errstate(over="ignore", invalid="ignore"):
+            share = (np.asarray(values, dtype=np.float64) / 2 - low / 2) / width
+            return np.rint(share * 2.0**_BITS).astype(np.int64).astype(np.uint64)
+
+
+def _sums(block: Any, steps: _Steps, factors: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Steps times a number for each feature, summed over every row."""
     if not sp.issparse(block):
-        return _folded(block) @ factors[:-1]
-    terms = _folded(block.data) * factors[block.indices]
+        return steps.dense(block) @ factors[:-1]
+    # Of a row of zeros, and what the other values change in it.
+    empty = steps.of_zero @ factors[:-1]
+    terms = (steps.sparse(block) - steps.of_zero[block.indices]) * factors[block.indices]
     running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
-    return running[block.indptr[1:]] - running[block.indptr[:-1]]
-
-
-def _folded(values: NDArray) -> NDArray[np.uint64]:
-    """Bits of numbers in double precision, with those of short numbers spread; zero for zero."""
-    # Adding zero turns -0.0 into 0.0.
-    bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
-    return bits ^ (bits >> np.uint64(32)) ^ (bits >> np.uint64(52))
+    return empty + running[block.indptr[1:]] - running[block.indptr[:-1]]
 
 
 def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
