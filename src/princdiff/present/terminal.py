@@ -15,6 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
+from princdiff.printable import printable
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -100,20 +102,6 @@ def _writes(stream: IO[str], characters: str) -> bool:
 
 
 # Text -------------------------------------------------------------------------------------------------------
-
-
-def printable(text: object) -> str:
-    r"""The text with control characters spelled out, so that none reaches the terminal.
-
-    Examples
-    --------
-    >>> print(printable("a\x1b[31mb\nc"))
-    a\x1b[31mb\nc
-    """
-    text = str(text)
-    if text.isprintable():
-        return text
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
 def in_options(text: str) -> str:
