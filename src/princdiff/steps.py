@@ -32,8 +32,8 @@ AFFORDABLE_SELECTION = 12 * 10**5
 # Numbers and rows of the sample on which they are looked for beyond that.
 _SELECTION_SAMPLE = 25 * 10**4
 _FEWEST_SELECTION_ROWS = 1000
-# Of the test of the features not selected, which is descriptive.
-_COMPLEMENT_PERMUTATIONS = 39
+# Fewer relabellings cannot show that a pair of many differs.
+_FEWEST_SELECTION_PERMUTATIONS = 199
 _REFERENCE_LEVELS = (np.arange(500) + 0.5) / 500
 _MOST_DISTRIBUTIONS = 300
 _BINS = 24
@@ -317,19 +317,18 @@ class Comparison:
             found = select_features(
                 self.data.rows if chosen is None else self.data.rows[chosen],
                 self.data.codes if chosen is None else self.data.codes[chosen],
-                divergence=self.divergence,
+                columns=self.data.origin,
+                n_permutations=max(self.n_permutations, _FEWEST_SELECTION_PERMUTATIONS),
                 random_state=self.seed,
                 n_jobs=self.n_jobs,
                 progress=self.options.progress,
-                n_permutations=_COMPLEMENT_PERMUTATIONS,
             )
             self.clock.done("selecting")
             selection = {
                 "goal": "all",
                 "control": found.control,
-                "complement_pvalue": found.complement_pvalue,
             }
-            return found.selected, selection, found.table["pvalue"].to_numpy(float)
+            return found.selected, selection, found.table["pvalue_adj"].to_numpy(float)
         if self.options.select:
             self.notes.append(f"features selected are those with a weight, without error control: {reason}")
         control = "the features with a weight, without control of the error"

@@ -123,18 +123,6 @@ def test_pairs_take_out_what_they_share():
     assert named(alone_test(rows, Relabellings(scheme, 2, blocks=blocks))) == {2}
 
 
-def test_covariates_explain_what_they_can():
-    rng = np.random.default_rng(6)
-    codes = halves(300)
-    age = rng.normal(size=300) + codes
-    rows = rng.normal(size=(300, 4)) + age[:, None]
-    rows[150:, 1] += 1.0
-    basis = np.linalg.qr(np.column_stack([np.ones(300), age]))[0]
-    scheme = Scheme(codes, 199, 0, rows_differ=True)
-    found = alone_test(rows - basis @ (basis.T @ rows), Relabellings(scheme, 2, nuisance=basis))
-    assert named(found) == {1}
-
-
 # ---------------------------------------------------------------- units
 
 

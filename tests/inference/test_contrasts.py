@@ -79,27 +79,6 @@ def test_levels_of_blocks_do_not_matter_within_them():
     )
 
 
-def test_covariates_move_with_the_labels():
-    rng, columns, codes = drawn(4, n_groups=3)
-    covariate = rng.normal(size=30)
-    basis = np.linalg.qr(np.column_stack([np.ones(30), covariate]))[0]
-    residuals = columns - basis @ (basis.T @ columns)
-    scheme = Scheme(codes, 9, seed=0, rows_differ=True)
-    found = Contrasts(Relabellings(scheme, 3, nuisance=basis)).between(residuals)
-    for i in (0, 5):
-        order = scheme.order(i)
-        moved, groups = covariate[order], codes[order]
-        null = np.column_stack([np.ones(30), moved])
-        full = np.column_stack([null, groups == 0, groups == 1])
-        column = residuals[:, 1]
-
-        def explained(table, column=column):
-            return np.sum((table @ np.linalg.lstsq(table, column, rcond=None)[0]) ** 2)
-
-        expected = (explained(full) - explained(null)) / column.var(ddof=1)
-        assert found[i, 1] == pytest.approx(expected, rel=1e-3)
-
-
 def test_chunks_and_threads_change_nothing(monkeypatch):
     _, columns, codes = drawn(5, n_rows=60)
     labellings = Relabellings(Scheme(codes, 99, seed=0), 2)

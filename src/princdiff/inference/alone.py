@@ -249,14 +249,26 @@ def summarise_alone(scores: AloneScores, error: str = "fwer") -> AloneResult:
         approximate=extrapolated(pvalue, scores.units),
         feature_score=scores.features[0].astype(np.float64),
         feature_pvalue=feature_pvalue,
-        feature_adjusted=_adjusted_levels(scores, adjusted),
+        feature_adjusted=levels_adjusted(scores, adjusted),
         unit_of=scores.unit_of,
         error=error,
     )
 
 
-def _adjusted_levels(scores: AloneScores, adjusted: NDArray[np.float64]) -> NDArray[np.float64]:
-    """P-values of features, adjusted inside their unit and not below that of the unit."""
+def levels_adjusted(scores: AloneScores, adjusted: NDArray[np.float64]) -> NDArray[np.float64]:
+    """P-values of features, adjusted inside their unit and not below that of the unit.
+
+    Parameters
+    ----------
+    scores : AloneScores
+        Of all labellings.
+    adjusted : array of shape (n_units,)
+        Adjusted p-values of the units.
+
+    Returns
+    -------
+    array of shape (n_features,)
+    """
     levels = np.zeros(len(scores.unit_of))
     sizes = np.bincount(scores.unit_of)
     for unit in np.flatnonzero(sizes > 1):
@@ -308,7 +320,9 @@ def _dense_columns(rows: Any, features: NDArray[np.intp]) -> NDArray:
     return part.toarray() if sp.issparse(part) else np.asarray(part)
 
 
-def _batches(features: NDArray[np.intp], n_columns: int, labellings: Relabellings) -> Sequence[NDArray[np.intp]]:
+def _batches(
+    features: NDArray[np.intp], n_columns: int, labellings: Relabellings
+) -> Sequence[NDArray[np.intp]]:
     """Features in batches that bound memory and depend on nothing but the shape of the problem."""
     if len(features) == 0:
         return []

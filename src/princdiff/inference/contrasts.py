@@ -41,9 +41,6 @@ class Relabellings:
         Block of each row.
     whole : bool
         Whether blocks change sides as a whole; otherwise rows do, within their block.
-    nuisance : array of shape (n_rows, n_nuisance), optional
-        Orthonormal columns (covariates and a constant) which were taken out of the rows; they move with
-        the labels.
     """
 
     scheme: Scheme
@@ -51,14 +48,11 @@ class Relabellings:
     weights: NDArray[np.float64] | None = None
     blocks: NDArray[np.intp] | None = None
     whole: bool = False
-    nuisance: NDArray[np.float64] | None = None
 
     @classmethod
     def of(cls, problem: Problem, scheme: Scheme) -> Relabellings:
-        """The relabellings of a problem; its rows must have the covariates taken out, see `nuisance_of`."""
-        nuisance = None if problem.covariates is None else nuisance_of(problem.covariates)
-        whole = problem.permute == "whole"
-        return cls(scheme, problem.n_groups, problem.weights, problem.blocks, whole, nuisance)
+        """The relabellings of a problem without covariates."""
+        return cls(scheme, problem.n_groups, problem.weights, problem.blocks, problem.permute == "whole")
 
     @property
     def n_rows(self) -> int:
@@ -69,14 +63,6 @@ class Relabellings:
     def n_labellings(self) -> int:
         """Labellings, the observed one included."""
         return self.scheme.n_labellings
-
-
-def nuisance_of(covariates: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Orthonormal columns that span the covariates and a constant, shape (n_rows, rank)."""
-    centred = covariates - covariates.mean(axis=0)
-    basis, values, _ = np.linalg.svd(centred, full_matrices=False)
-    basis = basis[:, values > 1e-10 * max(values.max(initial=0.0), 1e-300)]
-    return np.column_stack([np.full(len(covariates), 1 / np.sqrt(len(covariates))), basis])
 
 
 class Contrasts:
@@ -110,7 +96,6 @@ class Contrasts:
             self._first = np.zeros(n_blocks, dtype=np.intp)
             self._first[labellings.blocks[::-1]] = np.arange(labellings.n_rows)[::-1]
         self._weights = np.ones(labellings.n_rows) if labellings.weights is None else labellings.weights
-        self._moving = None if labellings.nuisance is None else self._moving_contrasts(labellings.nuisance)
         fits = labellings.n_labellings * labellings.n_rows <= _CODE_BYTES
         self._codes = self._compute_codes(np.arange(labellings.n_labellings)) if fits else None
 
@@ -129,10 +114,7 @@ class Contrasts:
         """
         prepared = self._prepare(columns)
         chunks = list(self._chunks())
-        if self._moving is not None:
-            parts = in_threads(lambda chunk: self._between_moving(prepared, chunk), chunks, self._n_jobs)
-        else:
-            parts = in_threads(lambda chunk: self._between_codes(prepared, chunk), chunks, self._n_jobs)
+        parts = in_threads(lambda chunk: self._between_chunk(prepared, chunk), chunks, self._n_jobs)
         return np.concatenate(parts)
 
     def _prepare(self, columns: NDArray) -> NDArray[np.float32]:
@@ -166,7 +148,7 @@ class Contrasts:
         codes = self.labellings.scheme.codes(indices)
         return codes if self._fold is None else codes[:, self._first]
 
-    def _between_codes(self, prepared: NDArray[np.float32], chunk: NDArray[np.intp]) -> NDArray[np.float32]:
+    def _between_chunk(self, prepared: NDArray[np.float32], chunk: NDArray[np.intp]) -> NDArray[np.float32]:
         codes = self._compute_codes(chunk) if self._codes is None else self._codes[chunk]
         moved = self._weights if self._fold is None else self._fold @ self._weights
         mass = [(codes == group) @ moved for group in range(self.labellings.n_groups)]
@@ -178,20 +160,4 @@ class Contrasts:
             left = left - sums
         # Columns have mean zero, so what the last group has is what the others lack.
         total += left * left / mass[-1][:, None].astype(np.float32)
-        return total
-
-    def _moving_contrasts(self, nuisance: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Orthonormal contrasts of the observed groups with the covariates taken out (Freedman and Lane)."""
-        codes = self.labellings.scheme.codes(np.arange(1))[0]
-        indicators = (codes[:, None] == np.arange(self.labellings.n_groups - 1)).astype(np.float64)
-        residuals = indicators - nuisance @ (nuisance.T @ indicators)
-        return np.linalg.qr(residuals)[0].astype(np.float32)
-
-    def _between_moving(self, prepared: NDArray[np.float32], chunk: NDArray[np.intp]) -> NDArray[np.float32]:
-        assert self._moving is not None
-        orders = np.array([self.labellings.scheme.order(int(index)) for index in chunk])
-        total = np.zeros((len(chunk), prepared.shape[1]), dtype=np.float32)
-        for contrast in self._moving.T:
-            sums = contrast[orders] @ prepared
-            total += sums * sums
         return total

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,6 +27,11 @@ from princdiff.parallel import in_threads
 
 # Features among which all pairs are looked at: half a matrix product of this width squared per labelling.
 MOST_FEATURES = 500
+# Rows on which these are chosen, and features at a time: 20 000 features take some seconds.
+_SCREENED_ROWS = 500
+_SCREENED_AT_ONCE = 500
+# Named features whose products are related to the others.
+MOST_FACTORS = 19
 # Statistics held at a time, over all labellings (single precision).
 _BLOCK_STATISTICS = 30_000_000
 # Pairs of a block whose scores are kept; of the others only the maximum over them is.
@@ -93,7 +98,7 @@ def relation_scores(
 
     Notes
     -----
-    With more than ``MOST_FEATURES`` features those are taken that depend most on others over all rows,
+    With more than ``MOST_FEATURES`` features those are taken that correlate most with some other one,
     labels ignored: a dependence that comes or goes in one group is there in the pool, only weaker.
 
     Examples
@@ -107,42 +112,107 @@ def relation_scores(
     >>> found.pairs[found.scores[0].argmax()]
     array([1, 3])
     """
-    n_features = rows.shape[1]
-    units = np.arange(n_features) if units is None else units
+    units = np.arange(rows.shape[1]) if units is None else units
     features = _features_looked_at(rows)
     values = _normal_scores_within(rows, features, labellings)
-    sums = _GroupSums(values, labellings)
-    kept = []
-    rest = np.zeros(labellings.n_labellings, dtype=np.float32)
-    n_pairs = 0
+    table = _Leaders(labellings)
     for start, stop in _pair_blocks(len(features), labellings.n_labellings):
         # A rectangle of pairs; below its diagonal they would be counted twice.
-        first, second = np.divmod(np.arange((stop - start) * (len(features) - start)), len(features) - start)
-        first, second = first + start, second + start
-        valid = (first < second) & (units[features[first]] != units[features[second]])
-        if not valid.any():
-            continue
-        n_pairs += int(valid.sum())
-        statistics = sums.changes(start, stop, n_jobs)
-        statistics[:, ~valid] = 0.0
+        sums = _GroupSums(values[:, start:stop], values[:, start:], labellings)
+        first, second = np.meshgrid(features[start:stop], features[start:], indexing="ij")
+        wanted = (first < second) & (units[first] != units[second])
+        table.add(sums, np.column_stack([first.ravel(), second.ravel()]), wanted.ravel(), n_jobs)
+    return table.finished(features)
+
+
+def product_relation_scores(
+    rows: Any,
+    labellings: Relabellings,
+    named: NDArray[np.intp],
+    others: NDArray[np.intp],
+    n_jobs: int | None = None,
+) -> RelationScores:
+    """Scores of the change of dependence between features and the products of two named ones.
+
+    Parameters
+    ----------
+    rows, labellings, n_jobs
+        As in `relation_scores`.
+    named : int array
+        Features known to differ, the clearest first; at most ``MOST_FACTORS`` of them are used.
+    others : int array
+        Features that may go with them.
+
+    Returns
+    -------
+    RelationScores
+        Its pairs have three columns: the two factors and the other feature. Equal factors mean the feature
+        itself (with a factor of -1) or its square.
+    """
+    named = named[:MOST_FACTORS]
+    factors = _normal_scores_within(rows, named, labellings)
+    values = _normal_scores_within(rows, others, labellings)
+    codes = labellings.scheme.codes(np.arange(1))[0]
+    columns = [factors[:, i] for i in range(len(named))]
+    labels = [(named[i], -1) for i in range(len(named))]
+    for i in range(len(named)):
+        for j in range(i, len(named)):
+            columns.append(_within(factors[:, i] * factors[:, j], codes, labellings))
+            labels.append((named[i], named[j]))
+    left = np.column_stack(columns).astype(np.float32)
+    table = _Leaders(labellings)
+    width = max(1, _BLOCK_STATISTICS // (labellings.n_labellings * len(labels)))
+    for start in range(0, len(others), width):
+        part = others[start : start + width]
+        sums = _GroupSums(left, values[:, start : start + width], labellings)
+        triples = [(*pair, other) for pair in labels for other in part]
+        table.add(sums, np.array(triples, dtype=np.intp), np.ones(len(triples), dtype=bool), n_jobs)
+    return table.finished(others)
+
+
+class _Leaders:
+    """The pairs with the largest observed scores, and the maximum over all others."""
+
+    def __init__(self, labellings: Relabellings) -> None:
+        self._labellings = labellings
+        self._pairs: list[NDArray[np.intp]] = []
+        self._scores: list[NDArray[np.float32]] = []
+        self._correlations: list[NDArray[np.float64]] = []
+        self._rest = np.zeros(labellings.n_labellings, dtype=np.float32)
+        self._n_pairs = 0
+
+    def add(
+        self, sums: _GroupSums, pairs: NDArray[np.intp], wanted: NDArray[np.bool_], n_jobs: int | None
+    ) -> None:
+        """Score a block of pairs, those that are wanted."""
+        if not wanted.any():
+            return
+        self._n_pairs += int(wanted.sum())
+        statistics = sums.changes(n_jobs)
+        statistics[:, ~wanted] = 0.0
         scores = gamma_scores(statistics, above=_ABOVE)
-        leading = np.argsort(np.where(valid, -scores[0], 1.0), kind="stable")[: min(_KEPT, int(valid.sum()))]
-        kept.append((first[leading], second[leading], scores[:, leading]))
+        leading = np.argsort(np.where(wanted, -scores[0], 1.0), kind="stable")
+        leading = leading[: min(_KEPT, int(wanted.sum()))]
+        self._pairs.append(pairs[leading])
+        self._scores.append(scores[:, leading])
+        self._correlations.append(sums.observed_correlations()[:, leading])
         scores[:, leading] = 0.0
-        np.maximum(rest, scores.max(axis=1), out=rest)
-    if not kept:
-        empty = np.zeros((labellings.n_labellings, 0), dtype=np.float32)
-        none = np.zeros((0, 2), dtype=np.intp)
-        return RelationScores(none, empty, rest, 0, features, np.zeros((labellings.n_groups, 0)))
-    first, second = (np.concatenate([part[i] for part in kept]) for i in range(2))
-    return RelationScores(
-        pairs=np.column_stack([features[first], features[second]]),
-        scores=np.concatenate([part[2] for part in kept], axis=1),
-        rest=rest,
-        n_pairs=n_pairs,
-        features=features,
-        correlations=sums.correlations(0, first, second),
-    )
+        np.maximum(self._rest, scores.max(axis=1), out=self._rest)
+
+    def finished(self, features: NDArray[np.intp]) -> RelationScores:
+        if not self._pairs:
+            n_labellings, n_groups = self._labellings.n_labellings, self._labellings.n_groups
+            none = np.zeros((0, 2), dtype=np.intp)
+            empty = np.zeros((n_labellings, 0), dtype=np.float32)
+            return RelationScores(none, empty, self._rest, 0, features, np.zeros((n_groups, 0)))
+        return RelationScores(
+            pairs=np.concatenate(self._pairs),
+            scores=np.concatenate(self._scores, axis=1),
+            rest=self._rest,
+            n_pairs=self._n_pairs,
+            features=features,
+            correlations=np.concatenate(self._correlations, axis=1),
+        )
 
 
 def has_few_values(rows: Any, features: NDArray[np.intp]) -> NDArray[np.bool_]:
@@ -162,17 +232,22 @@ def _column(rows: Any, feature: int) -> NDArray:
 
 def _features_looked_at(rows: Any) -> NDArray[np.intp]:
     """Features among which pairs are compared; label-blind, so every labelling has the same."""
-    n_features = rows.shape[1]
-    by_column = rows.tocsc() if sp.issparse(rows) else rows
+    n_rows, n_features = rows.shape
     if n_features <= MOST_FEATURES:
         return np.arange(n_features)
-    values = np.empty((rows.shape[0], n_features), dtype=np.float32)
+    sample = np.random.default_rng(0).permutation(n_rows)[:_SCREENED_ROWS]
+    by_column = rows[sample].tocsc() if sp.issparse(rows) else rows[sample]
+    values = np.empty((len(sample), n_features), dtype=np.float32)
     for feature in range(n_features):
         values[:, feature] = _normal_scores(_column(by_column, feature))
-    # The mean square correlation with all features is that with a few random mixtures of them.
-    mixtures = np.random.default_rng(0).standard_normal((n_features, 256)).astype(np.float32)
-    dependence = ((values.T @ (values @ mixtures)) ** 2).sum(axis=1)
-    return np.sort(np.argsort(-dependence, kind="stable")[:MOST_FEATURES])
+    strongest = np.zeros(n_features)
+    for start in range(0, n_features, _SCREENED_AT_ONCE):
+        part = slice(start, start + _SCREENED_AT_ONCE)
+        correlation = np.abs(values[:, part].T @ values)
+        own = np.arange(correlation.shape[0])
+        correlation[own, start + own] = 0.0
+        strongest[part] = correlation.max(axis=1)
+    return np.sort(np.argsort(-strongest, kind="stable")[:MOST_FEATURES])
 
 
 def _normal_scores(column: NDArray, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
@@ -186,16 +261,22 @@ def _normal_scores(column: NDArray, weights: NDArray[np.float64] | None = None) 
 def _normal_scores_within(
     rows: Any, features: NDArray[np.intp], labellings: Relabellings
 ) -> NDArray[np.float32]:
-    """Normal scores of the ranks within the observed groups, shape (n_rows, n_features)."""
+    """Normal scores of the ranks within the observed groups, shape (n_rows, len(features))."""
     codes = labellings.scheme.codes(np.arange(1))[0]
-    members = [np.flatnonzero(codes == group) for group in range(labellings.n_groups)]
     by_column = rows.tocsc() if sp.issparse(rows) else rows
     values = np.empty((len(codes), len(features)), dtype=np.float32)
     for place, feature in enumerate(features):
-        column = _column(by_column, feature)
-        for own in members:
-            weights = None if labellings.weights is None else labellings.weights[own]
-            values[own, place] = _normal_scores(column[own], weights)
+        values[:, place] = _within(_column(by_column, feature), codes, labellings)
+    return values
+
+
+def _within(column: NDArray, codes: NDArray[np.uint8], labellings: Relabellings) -> NDArray[np.float64]:
+    """Normal scores of the ranks within each group, shape (n_rows,)."""
+    values = np.empty(len(codes))
+    for group in range(labellings.n_groups):
+        own = codes == group
+        weights = None if labellings.weights is None else labellings.weights[own]
+        values[own] = _normal_scores(column[own], weights)
     return values
 
 
@@ -210,90 +291,105 @@ def _pair_blocks(n_features: int, n_labellings: int) -> Iterator[tuple[int, int]
 
 
 class _GroupSums:
-    """Correlations of all groups under any labelling, from sums over the rows of all but the largest group."""
+    """Correlations of left with right columns in all groups, under any labelling.
 
-    def __init__(self, values: NDArray[np.float32], labellings: Relabellings) -> None:
-        self._values = values
+    From sums over the rows of all groups but the largest, which has what is left of everything.
+    """
+
+    def __init__(
+        self, left: NDArray[np.float32], right: NDArray[np.float32], labellings: Relabellings
+    ) -> None:
+        self._left, self._right, self._labellings = left, right, labellings
         self._weights = None if labellings.weights is None else labellings.weights.astype(np.float32)
-        self._weighted = values if self._weights is None else values * self._weights[:, None]
-        self._labellings = labellings
-        self._total = self._weighted.sum(axis=0, dtype=np.float64)
-        self._squares = np.einsum("ij,ij->j", self._weighted, values, dtype=np.float64)
-        self._mass = float(len(values)) if self._weights is None else float(self._weights.sum(dtype=np.float64))
+        self._everything = self._sums(np.arange(len(left)))
 
-    def changes(self, start: int, stop: int, n_jobs: int | None) -> NDArray[np.float32]:
-        """How much correlations of features ``start:stop`` with ``start:`` differ between groups.
-
-        Returns
-        -------
-        array of shape (n_labellings, (stop - start) * (n_features - start))
-        """
-        cross = self._weighted[:, start:stop].T @ self._values[:, start:]
+    def changes(self, n_jobs: int | None) -> NDArray[np.float32]:
+        """How much correlations differ between groups, shape (n_labellings, n_left * n_right)."""
         n_labellings = self._labellings.n_labellings
-        found = np.empty((n_labellings, *cross.shape), dtype=np.float32)
+        found = np.empty((n_labellings, self._left.shape[1], self._right.shape[1]), dtype=np.float32)
         chunks = np.split(np.arange(n_labellings), np.arange(_CHUNK, n_labellings, _CHUNK))
 
         def run(chunk: NDArray[np.intp]) -> None:
             for index, codes in zip(chunk, self._labellings.scheme.codes(chunk), strict=True):
-                found[index] = self._change(codes, start, stop, cross)
+                found[index] = self._change(codes)
 
         in_threads(run, chunks, n_jobs)
         return found.reshape(n_labellings, -1)
 
-    def correlations(
-        self, index: int, first: NDArray[np.intp], second: NDArray[np.intp]
-    ) -> NDArray[np.float64]:
-        """Correlations of some pairs in each group of one labelling, shape (n_groups, n_pairs)."""
-        codes = self._labellings.scheme.codes(np.array([index]))[0]
-        cross = self._weighted.T @ self._values
-        parts = self._parts(codes, 0, self._values.shape[1], cross)
-        return np.array([correlation[first, second] for _, correlation in parts], dtype=np.float64)
+    def observed_correlations(self) -> NDArray[np.float64]:
+        """Correlations in the observed groups, shape (n_groups, n_left * n_right)."""
+        codes = self._labellings.scheme.codes(np.arange(1))[0]
+        found = np.empty((self._labellings.n_groups, self._left.shape[1] * self._right.shape[1]))
+        for group, sums in self._parts(codes):
+            found[group] = sums.correlation().ravel()
+        return found
 
-    def _change(self, codes: NDArray[np.uint8], start: int, stop: int, cross: NDArray) -> NDArray[np.float32]:
+    def _change(self, codes: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Weighted sum of squares of the groups' correlations about their mean."""
-        mass: Any = 0.0
-        mean: Any = 0.0
-        squares: Any = 0.0
+        mass: Any = np.float32(0.0)
+        mean: Any = np.float32(0.0)
+        squares: Any = np.float32(0.0)
         # By the recurrence for weighted variances, which does not subtract large numbers.
-        for own, correlation in self._parts(codes, start, stop, cross):
+        for _, sums in self._parts(codes):
+            own = np.float32(sums.mass)
             mass += own
-            away = correlation - mean
+            away = sums.correlation() - mean
             mean = mean + (own / mass) * away
             away *= away
             away *= own * (mass - own) / mass
             squares = squares + away
         return squares
 
-    def _parts(
-        self, codes: NDArray[np.uint8], start: int, stop: int, cross: NDArray[np.float32]
-    ) -> Iterator[tuple[np.float32, NDArray[np.float32]]]:
-        """Weight and correlations of each group; the last one is what the others leave of everything."""
+    def _parts(self, codes: NDArray[np.uint8]) -> Iterator[tuple[int, _Sums]]:
         n_groups = self._labellings.n_groups
         largest = int(np.bincount(codes, minlength=n_groups).argmax())
-        mass, sums, squares, products = self._mass, self._total[start:], self._squares[start:], cross
+        left = self._everything
         for group in [g for g in range(n_groups) if g != largest]:
-            own = np.flatnonzero(codes == group)
-            part = self._values[own, start:]
-            weighted = part if self._weights is None else self._weighted[own, start:]
-            own_mass = float(len(own)) if self._weights is None else float(self._weights[own].sum())
-            own_sums = np.ones(len(own), dtype=np.float32) @ weighted
-            own_squares = np.einsum("ij,ij->j", weighted, part)
-            own_products = weighted[:, : stop - start].T @ part
-            yield np.float32(own_mass), _correlation(own_mass, own_sums, own_squares, own_products)
-            mass, sums, squares = mass - own_mass, sums - own_sums, squares - own_squares
-            products = products - own_products
-        yield np.float32(mass), _correlation(mass, sums, squares, products)
+            sums = self._sums(np.flatnonzero(codes == group))
+            yield group, sums
+            left = left.minus(sums)
+        yield largest, left
+
+    def _sums(self, rows: NDArray[np.intp]) -> _Sums:
+        left, right = self._left[rows], self._right[rows]
+        weights = np.ones(len(rows), dtype=np.float32) if self._weights is None else self._weights[rows]
+        weighted = left if self._weights is None else left * weights[:, None]
+        squares = right * right
+        return _Sums(
+            mass=float(weights.sum(dtype=np.float64)),
+            left=(weights @ left).astype(np.float64),
+            right=(weights @ right).astype(np.float64),
+            left_squares=np.einsum("ij,ij->j", weighted, left).astype(np.float64),
+            right_squares=(weights @ squares).astype(np.float64),
+            products=weighted.T @ right,
+        )
 
 
-def _correlation(mass: float, sums: NDArray, squares: NDArray, products: NDArray) -> NDArray[np.float32]:
-    """Correlations of the first features with all, from sums over rows."""
-    means = sums / mass
-    spreads = np.sqrt(np.maximum(squares / mass - means**2, 0.0))
-    # A flag that no row of a group has goes with nothing there.
-    inverse = np.where(spreads > 1e-4, 1 / np.maximum(spreads, 1e-4), 0.0)
-    count = len(products)
-    found = products * (inverse[:count] / mass).astype(np.float32)[:, None]
-    found *= inverse.astype(np.float32)
-    shift = (means * inverse).astype(np.float32)
-    found -= shift[:count, None] * shift
-    return found
+class _Sums(NamedTuple):
+    """Sums over some rows: weights, columns, their squares, and products of left with right columns."""
+
+    mass: float
+    left: NDArray[np.float64]
+    right: NDArray[np.float64]
+    left_squares: NDArray[np.float64]
+    right_squares: NDArray[np.float64]
+    products: NDArray[np.float32]
+
+    def minus(self, other: _Sums) -> _Sums:
+        """Sums over the other rows."""
+        return _Sums(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
+
+    def correlation(self) -> NDArray[np.float32]:
+        """Correlations of left with right columns; zero where one of them does not vary."""
+        scales = []
+        for sums, squares in ((self.left, self.left_squares), (self.right, self.right_squares)):
+            mean = sums / self.mass
+            spread = np.sqrt(np.maximum(squares / self.mass - mean**2, 0.0))
+            # A flag that no row of a group has goes with nothing there.
+            inverse = np.where(spread > 1e-3, 1 / np.maximum(spread, 1e-3), 0.0)
+            scales.append((inverse.astype(np.float32), (mean * inverse).astype(np.float32)))
+        (left, left_shift), (right, right_shift) = scales
+        found = self.products * (left / np.float32(self.mass))[:, None]
+        found *= right
+        found -= left_shift[:, None] * right_shift
+        return found
