@@ -162,6 +162,7 @@ def compare(
     asked = {
         "missing": missing,
         "features": [features] if isinstance(features, str) else None if features is None else list(features),
+        "groups": groups if isinstance(groups, str) else None,
         "random_state": _plain_seed(random_state if rng is None else rng),
         "time_budget": time_budget,
     }

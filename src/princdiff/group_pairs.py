@@ -121,6 +121,7 @@ def compare_groups(
     numbers = range(len(names))
     pairs = list(combinations(numbers, 2)) if against == "each other" else [(g, None) for g in numbers]
     asked = {
+        "groups": groups if isinstance(groups, str) else None,
         "missing": reading.get("missing", "error"),
         "features": reading.get("features"),
         "random_state": seed if isinstance(seed, int) else None,

@@ -20,6 +20,8 @@ from princdiff.tables import Coding
 
 KINDS = {"location": "shift", "scale": "spread", "shape": "shape"}
 _SHOWN_LEVELS = 3
+# What moves is called a shift also where it spreads more than it moves: prices and counts do both.
+_SHIFT_SHARE = 0.3
 _ARROW = " → "
 
 
@@ -82,6 +84,8 @@ def feature_kinds(facts: ColumnFacts) -> tuple[list[str], NDArray[np.float64]]:
             kinds.append("proportion")
         elif sum(parts.values()) <= 0:
             kinds.append("-")
+        elif parts["location"] >= _SHIFT_SHARE * sum(parts.values()):
+            kinds.append("shift")
         else:
             kinds.append(KINDS[max(parts, key=lambda name: parts[name])])
     return kinds, effects
@@ -127,6 +131,23 @@ def column_table(facts: ColumnFacts) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(records)
+
+
+def telling_columns(facts: ColumnFacts) -> list[str]:
+    """Categories and flags that tell the groups without fail: often the groups under another name."""
+    found, start = [], 0
+    for coding in facts.codings:
+        members = range(start, start + len(coding.features))
+        start = members.stop
+        if not coding.one_hot and not facts.flags[members.start]:
+            continue
+        shares = np.array([facts.means(feature) for feature in members]).T
+        if len(members) == 1:
+            shares = np.column_stack([1 - shares, shares])
+        # Every level occurs in one group only.
+        if ((shares > 0).sum(axis=0) <= 1).all():
+            found.append(coding.column)
+    return found
 
 
 @dataclass(frozen=True)

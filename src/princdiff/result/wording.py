@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 LEVEL = 0.05
 _KINDS = {"location": "a shift", "scale": "a change of spread", "shape": "a change of shape"}
 _NAMED = 4
+_BARE = ("yes", "no", "true", "false", "y", "n", "t", "f")
 _DIRECTION_FEATURES = 3
 
 
 def headline(result: DifferenceResult) -> str:
     """The answer in one to three sentences: whether they differ, in what, and how far apart they are."""
-    names = _listed(list(result.groups))
+    names = _listed(group_names(result))
     pvalue = format_pvalue(result)
     if np.isnan(result.pvalue):
         return f"The groups {names} were not tested. {distance_sentence(result)}"
@@ -32,6 +33,14 @@ def headline(result: DifferenceResult) -> str:
             f"{result.test.asked} relabellings can give no p-value below {pvalue[4:]}."
         )
     return f"The groups {names} differ ({pvalue}). {what_differs(result)} {distance_sentence(result)}"
+
+
+def group_names(result: DifferenceResult) -> list[str]:
+    """What the groups are called; a bare 0, 1, yes or no is told with the column it stands in."""
+    names = [str(name) for name in result.groups]
+    column = result.parameters.get("groups")
+    bare = all(name.lstrip("-").isdigit() or name.lower() in _BARE for name in names)
+    return [f"{column} = {name}" for name in names] if column and bare else names
 
 
 def format_pvalue(result: DifferenceResult) -> str:
