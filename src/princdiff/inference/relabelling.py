@@ -10,12 +10,17 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
+
+
+# Labellings that take up so many bytes are drawn once and kept.
+_KEPT_BYTES = 32_000_000
 
 
 def scheme_of(problem: Problem, n_permutations: int, seed: int) -> Scheme:
@@ -164,6 +169,15 @@ class Scheme:
 
     def codes(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
         """Groups under some relabellings, shape (len(indices), n_rows)."""
+        if self.n_labellings * len(self._codes) <= _KEPT_BYTES:
+            return self._all_codes[indices]
+        return self._drawn(indices)
+
+    @cached_property
+    def _all_codes(self) -> NDArray[np.uint8]:
+        return self._drawn(np.arange(self.n_labellings))
+
+    def _drawn(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
         if self._listed is not None:
             units = self._listed[indices]
         else:
