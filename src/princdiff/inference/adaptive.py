@@ -14,10 +14,10 @@ from princdiff.inference import column_cells
 from princdiff.inference.alone import AloneScores, alone_scores
 from princdiff.inference.cells import Cell
 from princdiff.inference.contrasts import Contrasts, Design
+from princdiff.inference.direction_cells import whitening_share
 from princdiff.inference.kernel_cells import KERNELS, MATRIX_ROWS, Kernel, RowView, kernel_statistics
 from princdiff.inference.relabelling import Scheme
 from princdiff.inference.scores import gamma_scores
-from princdiff.solvers.whitening import shrinkage
 
 # Numbers up to which rows are made dense for kernels, pairs and lengths.
 _DENSE_ELEMENTS = 5 * 10**7
@@ -44,7 +44,7 @@ class CellValues:
     """
 
     cells: list[Cell]
-    values: NDArray[np.float64]
+    values: NDArray
 
     def __add__(self, other: CellValues) -> CellValues:
         return CellValues([*self.cells, *other.cells], np.column_stack([self.values, other.values]))
@@ -106,7 +106,7 @@ class Products:
             return found
         found += self._lengths(self._view, "")
         if self._pairs_affordable:
-            found += CellValues([Cell("pair", "pairs")], self._pairs[0][:, None])
+            found += CellValues([Cell("pair", "pairs", weight=0.5)], self._pairs[0][:, None])
         if self._whitened is not None:
             found += self._given_others()
             found += self._kernels(self._whitened, "whitened ", (Kernel("energy"),))
@@ -132,15 +132,15 @@ class Products:
             return None
         if problem.n_rows < _ROWS_PER_WHITENED * problem.n_features:
             return None
-        samples = problem.samples.whitened(shrinkage(problem.n_features, problem.n_rows))
+        samples = problem.samples.whitened(whitening_share(problem.n_features, problem.n_rows))
         return RowView(samples, np.ones(problem.n_features, dtype=np.float32))
 
     def _columns(self) -> CellValues:
         units = self.alone.units
-        cells = [Cell("column", "one column")]
+        cells = [Cell("column", "one column", weight=3.0)]
         values = units.max(axis=1, keepdims=True).astype(np.float64)
         if units.shape[1] > 2:
-            cells += [Cell("columns", "sum over columns"), Cell("columns", "higher criticism", weight=0.5)]
+            cells += [Cell("columns", "sum over columns"), Cell("columns", "higher criticism", weight=0.25)]
             values = np.column_stack([values, column_cells.many_small(units)])
         return CellValues(cells, values)
 
@@ -152,7 +152,7 @@ class Products:
 
     def _lengths(self, view: RowView, prefix: str) -> CellValues:
         scores = column_cells.length_scores(view.dense, self.contrasts)
-        return CellValues([Cell("length", f"{prefix}lengths", weight=0.5)], scores[:, None])
+        return CellValues([Cell("length", f"{prefix}lengths", weight=0.25)], scores[:, None])
 
     @property
     def _pairs_affordable(self) -> bool:
@@ -182,9 +182,9 @@ class Products:
 def _kernel_cell(kernel: Kernel, prefix: str) -> Cell:
     metric = "whitened" if prefix else "scaled"
     if kernel.shape == "products":
-        return Cell("covariance", f"{prefix}covariances", metric)
+        return Cell("covariance", f"{prefix}covariances", metric, weight=1.5 if prefix else 0.25)
     if kernel.shape == "energy":
-        return Cell("kernel", f"{prefix}energy", metric)
+        return Cell("kernel", f"{prefix}energy", metric, weight=1.0 if prefix else 3.0)
     local = "local " if kernel.quantile < 0.1 else ""
     return Cell("kernel", f"{prefix}{local}{kernel.shape} {kernel.quantile:g}", metric)
 

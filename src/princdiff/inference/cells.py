@@ -14,7 +14,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Family = Literal["direction", "column", "columns", "pair", "given", "kernel", "length", "covariance", "learner"]
+Family = Literal[
+    "direction", "column", "columns", "pair", "given", "kernel", "length", "covariance", "learner"
+]
 
 
 @dataclass(frozen=True)

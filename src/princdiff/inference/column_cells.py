@@ -61,8 +61,8 @@ def given_others(
 
     Column j of ``rows @ precision`` is, up to a factor, column j less its best prediction from all others.
     """
-    columns = rows @ precision.astype(np.float32)
-    columns = columns - np.median(columns, axis=0)
+    predicted = rows @ precision.astype(np.float32)
+    columns = predicted - np.median(predicted, axis=0)
     between = contrasts.between(np.concatenate([columns, np.abs(columns)], axis=1))
     n_columns = columns.shape[1]
     paired = np.stack([between[:, :n_columns], between[:, n_columns:]], axis=2)

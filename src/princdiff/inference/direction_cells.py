@@ -1,8 +1,8 @@
 """Divergences along the best directions of every labelling, over a few metrics and sparsity levels.
 
 Where features are few enough for covariances, directions are looked for by moments (`moment_search`) and then
-by a short ascent on the divergence itself; otherwise by ascents from a few starts. Of many rows a labelling is
-searched on some and judged on all (`sampling`).
+by a short ascent on the divergence itself; otherwise by ascents from a few starts. Of many rows a labelling
+is searched on some and judged on all (`sampling`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence
+from princdiff.divergences.relative import relative
 from princdiff.inference.direction_grid import Grid, solve_grid, whitened_samples
 from princdiff.inference.moment_search import (
     Found,
@@ -32,7 +33,7 @@ from princdiff.solvers.ascent import Tolerance, ascend
 from princdiff.solvers.path import Path, let_smaller_compete
 from princdiff.solvers.search import Effort
 from princdiff.solvers.sparsity import Sparsity, normalised
-from princdiff.solvers.whitening import LARGEST_WHITENED, relative_divergence, shrinkage
+from princdiff.solvers.whitening import LARGEST_WHITENED
 
 # Features up to which covariances of every labelling are made.
 MOST_FEATURES = 100
@@ -74,6 +75,20 @@ def adaptive_grid(n_features: int, n_rows: int, metric: str, degree: float = 2.0
     return Grid(tuple(euclidean), tuple(whitened))
 
 
+def whitening_share(level: int, n_rows: int) -> float:
+    """Share of the identity in a covariance of so many features: little where rows are many.
+
+    Directions of tiny variance are where the sharpest contrasts are (the shape of an animal, not its size),
+    and a few features need no help against chance.
+
+    Examples
+    --------
+    >>> [round(whitening_share(level, 200), 4) for level in (3, 10, 60)]
+    [0.0021, 0.0135, 0.1]
+    """
+    return min(0.1, 1e-3 + 5 * (level / n_rows) ** 2)
+
+
 @dataclass(frozen=True)
 class DirectionCells:
     """Best directions of labellings and their divergences.
@@ -111,35 +126,69 @@ class DirectionCells:
         Path
             ``values`` in units of the samples; those of whitened cells have none.
         """
-        if self.samples.n_features > MOST_FEATURES or self.samples.scale == "within":
-            path = self._without_moments(labels)
-        else:
-            path = self._by_moments(labels)
+        path = self._by_moments(labels) if self._with_moments else self._without_moments(labels)
         n_euclidean = len(self.grid.euclidean)
         competed = let_smaller_compete(Path(path.values[:, :n_euclidean], path.directions[:, :n_euclidean]))
         path.values[:, :n_euclidean], path.directions[:, :n_euclidean] = competed
         return path
 
+    def prepare(self) -> None:
+        """Compute what all labellings share, before threads need it."""
+        if self._with_moments:
+            _ = self._scaled, self._pooled, self._relative
+        _ = self._whitened
+
+    @property
+    def _with_moments(self) -> bool:
+        samples = self.samples
+        return (
+            samples.n_features <= MOST_FEATURES
+            and samples.scale != "within"
+            and samples.columns_per_pass is None
+        )
+
     # Divergences of the cells: plain ones, and relative to the variance along the direction.
 
     @cached_property
     def _relative(self) -> list[Divergence]:
-        """Of the whitened cells; few features share the shrinkage of the largest such level."""
-        n_features = self.samples.n_features
-        few = [level for level in self.grid.whitened if level < n_features]
-        levels = [few[-1] if level in few else level for level in self.grid.whitened]
-        return [relative_divergence(self.samples, self.divergence, level) for level in levels]
+        """Of the whitened cells."""
+        return [
+            relative(self.divergence, whitening_share(level, self.samples.n_rows), self._typical)
+            for level in self.grid.whitened
+        ]
 
     @cached_property
     def _whitened(self) -> Samples | None:
-        return whitened_samples(self.samples, self.grid)
+        if self.samples.n_features not in self.grid.whitened:
+            return None
+        if not self._with_moments:
+            return whitened_samples(self.samples, self.grid)
+        return self.samples.whitened(whitening_share(self.samples.n_features, self.samples.n_rows))
+
+    @cached_property
+    def _pooled(self) -> NDArray[np.float64]:
+        """Covariance of all rows."""
+        return self.samples.astype(np.float64).covariance()
+
+    @cached_property
+    def _typical(self) -> float:
+        """Variance of a typical feature."""
+        varying = self.samples.varying
+        return float(np.diag(self._pooled)[varying].mean()) if varying.any() else 1.0
+
+    def _metric(self, level: int) -> NDArray[np.float64]:
+        """What the variance along a direction of so many features is computed with."""
+        share = whitening_share(level, self.samples.n_rows)
+        return (1 - share) * self._pooled + share * self._typical * np.eye(self.samples.n_features)
 
     # Searches.
 
     def _without_moments(self, labels: Labels) -> Path:
+        in_memory = self.samples.scale != "within" and self.samples.columns_per_pass is None
+        effort = _PLAIN if in_memory else "fast"
         if self.rows is None:
             return solve_grid(
-                self.samples, labels, self.divergence, self.grid, self.seed, self._whitened, _PLAIN
+                self.samples, labels, self.divergence, self.grid, self.seed, self._whitened, effort
             )
         shared = Labels(self.rows.codes, labels.n_groups)
         parts = []
@@ -149,7 +198,13 @@ class DirectionCells:
             part, own = self.samples.take_rows(index[order]), Labels(shared.codes[:, order], labels.n_groups)
             parts.append(
                 solve_grid(
-                    part, own, self.divergence, self.grid, self.seed, whitened_samples(part, self.grid), _PLAIN
+                    part,
+                    own,
+                    self.divergence,
+                    self.grid,
+                    self.seed,
+                    whitened_samples(part, self.grid),
+                    _PLAIN,
                 ).directions
             )
         directions = np.concatenate(parts)
@@ -175,10 +230,6 @@ class DirectionCells:
             return group_moments(self._scaled, codes, labels.n_groups, labels.weights)
         index = np.array([self.rows.take(row) for row in codes])
         return gathered_moments(self._scaled[index], self.rows.codes, labels.n_groups)
-
-    @cached_property
-    def _pooled(self) -> NDArray[np.float64]:
-        return self.samples.astype(np.float64).covariance()
 
     def _candidates(self, moments: GroupMoments) -> list[Found]:
         """A few directions of every labelling for each cell, by moments."""
@@ -222,10 +273,7 @@ class DirectionCells:
             warm = normalised(mapped.reshape(-1, n_features)).reshape(mapped.shape)
             result.append(replace(dense, directions=warm))
         if few:
-            share = shrinkage(few[-1], self.samples.n_rows)
-            typical = float(np.diag(self._pooled)[self.samples.varying].mean())
-            metric = (1 - share) * self._pooled + share * typical * np.eye(n_features)
-            objective = MomentObjective(moments, metric.astype(np.float32), 1.0)
+            objective = MomentObjective(moments, self._metric(few[-1]).astype(np.float32), 1.0)
             result = [*self._descending(objective, few, rng, warm), *result]
         return result
 
@@ -270,12 +318,7 @@ class DirectionCells:
         values = judged(self.samples, labels, self.divergence, directions)
         n_euclidean = len(self.grid.euclidean)
         for place, level in enumerate(self.grid.whitened, start=n_euclidean):
-            few = [other for other in self.grid.whitened if other < self.samples.n_features]
-            share = shrinkage(few[-1] if level in few else level, self.samples.n_rows)
-            typical = float(np.diag(self._pooled)[self.samples.varying].mean())
             own = directions[:, place].astype(np.float64)
-            variance = np.einsum("ld,ld->l", own @ self._pooled, own)
-            size = np.einsum("ld,ld->l", own, own)
-            denominator = (1 - share) * variance + share * typical * size
+            denominator = np.einsum("ld,ld->l", own @ self._metric(level), own)
             values[:, place] /= np.maximum(denominator, 1e-30) ** (self.divergence.degree / 2)
         return values

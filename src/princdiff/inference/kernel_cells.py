@@ -145,8 +145,10 @@ def _by_matrices(
         matrix = _matrix(kernel, distances, inner)
         # Groups' masses differ from that of all rows by vectors that sum to zero: centring changes nothing
         # but the rounding.
+        rounding = 1e-12 * np.abs(matrix).max()
         matrix = matrix - (matrix @ mass)[:, None]
-        matrix = (matrix - mass @ matrix).astype(np.float32)
+        matrix -= mass @ matrix
+        matrix = np.where(np.abs(matrix) > rounding, matrix, 0.0).astype(np.float32)
         begin = 0
         for groups, shares in parts:
             result[begin : begin + len(shares), place] = _between(matrix, groups, shares)
@@ -163,9 +165,7 @@ def _memberships(
         codes = design.scheme.codes(np.arange(start, min(start + step, design.n_labellings)))
         inside = [(codes == group) * mass for group in range(design.n_groups)]
         shares = np.stack([part.sum(axis=1) for part in inside], axis=1)
-        groups = [
-            (part / shares[:, [group]]).astype(np.float32) for group, part in enumerate(inside)
-        ]
+        groups = [(part / shares[:, [group]]).astype(np.float32) for group, part in enumerate(inside)]
         yield groups, shares
 
 
@@ -187,7 +187,7 @@ def _matrix(kernel: Kernel, distances: NDArray[np.float64], inner: NDArray[np.fl
         return inner * inner
     if kernel.shape == "energy":
         return -distances
-    scaled = (distances / _bandwidth(distances, kernel.quantile)).astype(np.float32)
+    scaled = distances / _bandwidth(distances, kernel.quantile)
     return np.exp(-0.5 * scaled * scaled if kernel.shape == "gaussian" else -scaled)
 
 

@@ -38,10 +38,10 @@ class GroupMoments(NamedTuple):
 
     def mixed(self, mixing: NDArray[np.float64]) -> GroupMoments:
         """Moments of ``mixing @ x`` instead of x."""
-        mixing = mixing.astype(self.means.dtype)
-        return self._replace(
-            means=self.means @ mixing.T, covariances=mixing @ self.covariances @ mixing.T
-        )
+        single = mixing.astype(np.float32)
+        means: NDArray[np.float32] = self.means @ single.T
+        covariances = (single @ self.covariances @ single.T).astype(np.float32, copy=False)
+        return self._replace(means=means, covariances=covariances)
 
 
 def group_moments(
@@ -76,16 +76,22 @@ def group_moments(
     """
     n_rows, n_features = rows.shape
     first, second = np.triu_indices(n_features)
-    mass = np.ones(n_rows) if weights is None else weights
-    totals = np.stack([(codes == group) @ mass for group in range(n_groups)], axis=1)
+    totals = _group_masses(codes, n_groups, weights)
+    # What the largest group has is what the others leave of all rows.
+    largest = int(totals.sum(axis=0).argmax())
     sums = np.zeros((n_groups, len(codes), n_features + len(first)), dtype=np.float32)
+    everything = np.zeros(n_features + len(first))
     step = max(1, _BLOCK_ELEMENTS // (n_features + len(first)))
     for start in range(0, n_rows, step):
         block = rows[start : start + step]
         columns = np.concatenate([block, block[:, first] * block[:, second]], axis=1)
-        columns *= mass[start : start + step, None].astype(np.float32)
+        if weights is not None:
+            columns *= weights[start : start + step, None].astype(np.float32)
+        everything += columns.sum(axis=0, dtype=np.float64)
         for group in range(n_groups):
-            sums[group] += (codes[:, start : start + step] == group).astype(np.float32) @ columns
+            if group != largest:
+                sums[group] += (codes[:, start : start + step] == group).astype(np.float32) @ columns
+    sums[largest] = everything - sums.sum(axis=0, dtype=np.float64)
     sums /= totals.T[:, :, None].astype(np.float32)
     means = np.ascontiguousarray(sums[:, :, :n_features].transpose(1, 0, 2))
     covariances = np.empty((len(codes), n_groups, n_features, n_features), dtype=np.float32)
@@ -95,6 +101,16 @@ def group_moments(
     covariances -= means[:, :, :, None] * means[:, :, None, :]
     shares = totals / totals.sum(axis=1, keepdims=True)
     return GroupMoments(shares.astype(np.float32), means, covariances)
+
+
+def _group_masses(
+    codes: NDArray[np.uint8], n_groups: int, weights: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Weight of each group under each labelling, shape (n_labellings, n_groups)."""
+    if weights is None:
+        counts = [np.count_nonzero(codes == group, axis=1) for group in range(n_groups)]
+        return np.stack(counts, axis=1).astype(np.float64)
+    return np.stack([(codes == group) @ weights for group in range(n_groups)], axis=1)
 
 
 def gathered_moments(rows: NDArray[np.float32], codes: NDArray[np.uint8], n_groups: int) -> GroupMoments:
@@ -270,9 +286,7 @@ def search(
     return _ascend(objective, heat.best(effort.finalists).directions, level, effort.steps)
 
 
-def _ascend(
-    objective: MomentObjective, starts: NDArray[np.float32], level: int, n_steps: int
-) -> Found:
+def _ascend(objective: MomentObjective, starts: NDArray[np.float32], level: int, n_steps: int) -> Found:
     """Steps that do not raise the objective are taken back and shortened, so that values never fall."""
     current = _feasible(starts, level)
     best, gradient = objective(current)
@@ -299,4 +313,5 @@ def _feasible(directions: NDArray[np.float32], level: int) -> NDArray[np.float32
 
 def _normalised(directions: NDArray[np.float32]) -> NDArray[np.float32]:
     lengths = np.sqrt(np.einsum("...d,...d->...", directions, directions))
-    return directions / np.where(lengths > 0, lengths, np.float32(1))[..., None]
+    lengths = np.where(lengths > 0, lengths, 1).astype(np.float32)
+    return directions / lengths[..., None]

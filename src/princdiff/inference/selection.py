@@ -403,10 +403,11 @@ def _leading_direction(
     """The direction that stands out most among those with few features, (n_features,)."""
     n_features = samples.n_features
     scores = standardised(test.values)[0]
-    sparse = np.array([level < n_features for _, level in test.levels])
+    directions = np.array([metric in ("euclidean", "whitened", SINGLE[0]) for metric, _ in test.levels])
+    sparse = directions & np.array([level < n_features for _, level in test.levels])
     # A set of all features would be no answer while a smaller one is significant by itself.
     clear = sparse & (test.level_pvalues <= test.pvalue)
-    usable = clear if clear.any() else sparse if sparse.any() else np.ones(len(scores), dtype=bool)
+    usable = clear if clear.any() else sparse if sparse.any() else directions
     metric, level = test.levels[int(np.where(usable, scores, -np.inf).argmax())]
     if (metric, level) == SINGLE:
         return np.eye(n_features)[test.leading_feature]
