@@ -12,120 +12,15 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from made_up import NAMES, NASTY, made_up
 
 import princdiff
-from princdiff.result import DifferenceResult
+from princdiff.result.parts import CertificatePart, PathPart, TestPart
 from princdiff.result.wording import headline
 
 vl_convert = pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
 
 from princdiff.present import charts, page  # noqa: E402
-
-NASTY = "<script>alert(1)</script>"
-NAMES = [
-    NASTY,
-    "</script><img src=x onerror=alert(2)>",
-    "<!--<script>",
-    "a & b \"quoted\" 'single'",
-    "long " + "name " * 60,
-    "Größe 数字 \U0001f9ec",
-    "line\u2028separator\u2029and\u202eoverride",
-    "__proto__",
-    "constructor",
-    "a.b[0]\\'",
-    "{{ 7 * 7 }}{% raw %}",
-    "",
-]
-
-
-def made_up(
-    n_features: int = 12, groups: tuple[str, ...] = ("before", "after"), names: list[str] | None = None
-) -> DifferenceResult:
-    """A result with everything the report shows, made without a comparison."""
-    rng = np.random.default_rng(0)
-    names = names or [f"measurement number {j}" for j in range(n_features)]
-    share = np.sort(rng.dirichlet(np.full(len(names), 0.5)))[::-1]
-    table = pd.DataFrame(
-        {
-            "feature": names,
-            "column": names,
-            "weight": np.sqrt(share) * rng.choice([-1, 1], len(names)),
-            "share": share,
-            "selected": np.arange(len(names)) < 5,
-            "pvalue": rng.uniform(size=len(names)),
-            "stability": rng.uniform(size=len(names)),
-            "divergence": rng.exponential(size=len(names)),
-        }
-    )
-    for part in ("location", "scale", "shape"):
-        table[part] = table["divergence"] / 3
-    for group in groups:
-        table[f"mean {group}"] = rng.normal(size=len(names)) * 1e3
-        table[f"sd {group}"] = rng.exponential(size=len(names))
-    levels = (np.arange(500) + 0.5) / 500
-    component = {
-        group: {"quantiles": np.sort(rng.normal(shift, 1, 500)), "sd": 1.0, "rows": 60}
-        for shift, group in enumerate(groups)
-    }
-    histogram = {
-        "edges": np.linspace(0, 1, 25),
-        "shares": {group: rng.dirichlet(np.ones(24)) for group in groups},
-    }
-    return DifferenceResult(
-        pvalue=0.01,
-        statistic=4.0,
-        divergences=np.array([2.0]),
-        upper_bounds=np.array([2.1]),
-        effect=1.4,
-        kind={"location": 0.9, "scale": 0.06, "shape": 0.04},
-        directions=pd.DataFrame({"component 1": table["weight"].to_numpy()}, index=names),
-        components=pd.DataFrame(
-            {
-                "component": ["component 1"],
-                "divergence": [2.0],
-                "upper bound": [2.1],
-                "pvalue": [0.01],
-                "effect": [1.4],
-                "location": [0.9],
-                "scale": [0.06],
-                "shape": [0.04],
-            }
-        ),
-        separation=[(1.0 - np.eye(len(groups))).tolist()],
-        groups=dict.fromkeys(groups, 60),
-        table=table,
-        test={
-            "name": "permutation",
-            "null": rng.normal(size=99),
-            "n_permutations": 99,
-            "exact": False,
-            "smallest_attainable_pvalue": 0.01,
-            "levels": [["euclidean", 1], ["whitened", 5]],
-            "level_pvalues": [0.01, 0.02],
-        },
-        selection={"goal": "all", "control": "family-wise error at most 0.05"},
-        certificate={"kind": "certificate", "how": "Eigenvalue of a plan."},
-        path={"grid": [1, 2, 5], "fitted": [1.0, 1.5, 2.0], "held_out": [0.8, 1.2, 1.1], "chosen": 2.0},
-        reference={"levels": levels, "factors": np.ones(len(names)), "components": [component]},
-        distributions={name: histogram for name in names[:300]},
-        codings=[],
-        notes=["a note about <b>this</b> comparison"],
-        parameters={
-            "scale": "pooled",
-            "n_features": "auto",
-            "n_permutations": 99,
-            "missing": "error",
-            "features": None,
-            "random_state": 0,
-            "covariates": [],
-            "time_budget": None,
-            "permute": None,
-            "left_out": {"id <i>": "all values differ"},
-            "versions": {"princdiff": "0.1.0"},
-            "python": "3.11",
-            "seconds": {"fitting": 1.5, "testing": 2.25},
-        },
-    )
 
 
 class _Structure(HTMLParser):
@@ -242,10 +137,10 @@ def test_what_was_not_done_is_said():
         made_up(),
         pvalue=float("nan"),
         statistic=float("nan"),
-        test={"name": "none"},
-        path={},
+        test=TestPart(),
+        path=PathPart(),
         upper_bounds=np.array([np.nan]),
-        certificate={"how": "No bound was computed."},
+        certificate=CertificatePart(how="No bound was computed."),
         distributions={},
         notes=[],
     )
@@ -264,7 +159,9 @@ def test_what_was_not_done_is_said():
 
 
 def test_a_split_test_shows_its_pvalues():
-    test = {"name": "split", "pvalues": np.array([0.01, 0.2, 0.03]), "rule": "twice the median of 3 splits"}
+    test = TestPart(
+        name="split", split_pvalues=np.array([0.01, 0.2, 0.03]), rule="twice the median of 3 splits"
+    )
     structure = _Structure(page.render(dataclasses.replace(made_up(), test=test)))
     assert "splits" in json.loads(structure.scripts[0])["charts"]
     assert "twice the median of 3 splits" in " ".join(structure.texts)

@@ -7,7 +7,9 @@ import time
 
 import numpy as np
 import pytest
-from test_report import NAMES, NASTY, made_up
+from made_up import NAMES, NASTY, made_up
+
+from princdiff.result.parts import PathPart, TestPart
 
 pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
@@ -66,7 +68,7 @@ def opened(browser, tmp_path):
 
 
 def _charts(result) -> int:
-    return 1 + (len(result.null) > 0) + bool(result.path) + ("pvalues" in result.test)
+    return 1 + (len(result.null) > 0) + bool(result.path) + (len(result.test.split_pvalues) > 0)
 
 
 def wait(condition, seconds: float = 20.0) -> None:
@@ -271,14 +273,14 @@ def test_text_is_readable_on_its_ground(opened):
 
 def test_a_result_without_test_path_or_distributions(opened):
     result = dataclasses.replace(
-        made_up(), test={"name": "none"}, pvalue=float("nan"), path={}, distributions={}, notes=[]
+        made_up(), test=TestPart(), pvalue=float("nan"), path=PathPart(), distributions={}, notes=[]
     )
     page = opened(result)
     assert page.find_element(By.ID, "unkept").is_displayed()
 
 
 def test_a_split_test_and_many_groups(opened):
-    test = {"name": "split", "pvalues": np.array([0.01, 0.2, 0.03]), "rule": "twice the median"}
+    test = TestPart(name="split", split_pvalues=np.array([0.01, 0.2, 0.03]), rule="twice the median")
     page = opened(dataclasses.replace(made_up(groups=tuple("abcdefghij")), test=test))
     assert len(page.find_elements(By.CSS_SELECTOR, "[data-chart='projection-0'] .mark-area path")) == 10
     assert len(page.find_elements(By.CSS_SELECTOR, "[data-chart='splits'] .mark-rect path")) == 3

@@ -133,6 +133,11 @@ class Scheme:
             self._units = codes
             order = np.argsort(blocks, kind="stable")
             self._strata = np.split(order, np.cumsum(np.bincount(blocks))[:-1])
+        # What is drawn is a shuffle of the units group by group, the largest group first: then relabellings
+        # follow from the sizes of the groups, and neither their names nor the order of rows play a part.
+        sizes = np.bincount(self._units)
+        rank = np.argsort(np.argsort(-sizes, kind="stable"))[self._units]
+        self._by_group = [stratum[np.argsort(rank[stratum], kind="stable")] for stratum in self._strata]
         total = _count_arrangements([self._units[stratum] for stratum in self._strata], n_permutations + 1)
         if total == 1:
             raise ValueError(_impossible(self._whole, blocks))
@@ -182,8 +187,8 @@ class Scheme:
         order = np.arange(len(self._codes))
         if index:
             rng = np.random.default_rng([self._seed, index])
-            for stratum in self._strata:
-                order[stratum] = rng.permutation(stratum)
+            for stratum, by_group in zip(self._strata, self._by_group, strict=True):
+                order[stratum] = rng.permutation(by_group)
         return order
 
     def codes(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
@@ -207,9 +212,9 @@ class Scheme:
         if not self._whole:
             return self.order(index)
         n_units = len(self._units)
-        return (
-            np.random.default_rng([self._seed, index]).permutation(n_units) if index else np.arange(n_units)
-        )
+        if not index:
+            return np.arange(n_units)
+        return np.random.default_rng([self._seed, index]).permutation(self._by_group[0])
 
 
 def _block_codes(

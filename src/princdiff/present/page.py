@@ -21,6 +21,7 @@ from markupsafe import Markup
 from princdiff.present import charts
 from princdiff.present.plots import COLOURS
 from princdiff.result import wording
+from princdiff.result.parts import GroupReference
 
 if TYPE_CHECKING:
     from princdiff.result import DifferenceResult
@@ -195,18 +196,18 @@ def _figures(result: DifferenceResult) -> list[dict[str, str]]:
     ]
 
 
-def _components(result: DifferenceResult) -> list[list[dict[str, Any]]]:
+def _components(result: DifferenceResult) -> list[list[GroupReference]]:
     return [
         [component[group] for group in result.groups if group in component]
-        for component in result.reference.get("components", [])
+        for component in result.reference.components
     ]
 
 
 def _projection_captions(result: DifferenceResult, names: list[str]) -> list[dict[str, Any]]:
     captions = []
     for number, component in enumerate(_components(result)):
-        quantiles = [np.asarray(group["quantiles"], dtype=float) for group in component]
-        low, high = charts.visible_range(quantiles, [int(group["rows"]) for group in component])
+        quantiles = [group.quantiles for group in component]
+        low, high = charts.visible_range(quantiles, [group.rows for group in component])
         lost = max(float(np.mean((points < low) | (points > high))) for points in quantiles)
         captions.append(
             {
@@ -235,16 +236,15 @@ def _test_section(result: DifferenceResult) -> dict[str, Any]:
         "sentence": visible(wording.test_sentence(result)),
         "pvalue": visible(wording.format_pvalue(result)),
         "null": len(result.null) > 0 and bool(np.isfinite(result.null).all()),
-        "splits": test.get("name") == "split" and len(test.get("pvalues", [])) > 1,
+        "splits": test.name == "split" and len(test.split_pvalues) > 1,
         "beyond": 0,
         "levels": [],
     }
     if section["null"]:
         section["beyond"] = int((result.null >= result.statistic).sum())
     section["count"] = len(result.null)
-    for level, pvalue in zip(test.get("levels", []), test.get("level_pvalues", []), strict=True):
-        metric, size = level
-        section["levels"].append((visible(str(metric)), _count(size), f"{pvalue:.2g}"))
+    for cell, pvalue in zip(test.cells, test.cell_pvalues, strict=True):
+        section["levels"].append((visible(cell), f"{pvalue:.2g}"))
     return section
 
 
@@ -254,12 +254,12 @@ def _bound(result: DifferenceResult) -> dict[str, str]:
     return {
         "found": f"{found:.4g}",
         "bound": f"{bound:.4g}" if np.isfinite(bound) else "",
-        "how": visible(str(result.certificate.get("how", ""))).rstrip(".") if np.isfinite(bound) else "",
+        "how": visible(result.certificate.how).rstrip(".") if np.isfinite(bound) else "",
     }
 
 
 def _path_section(result: DifferenceResult) -> dict[str, str] | None:
-    return {"chosen": f"{result.path['chosen']:.4g}"} if result.path else None
+    return {"chosen": f"{result.path.chosen:.4g}"} if result.path else None
 
 
 def _settings(result: DifferenceResult) -> list[tuple[str, str]]:
@@ -293,21 +293,21 @@ def _charts(result: DifferenceResult, names: list[str]) -> dict[str, Any]:
     specs: dict[str, Any] = {"feature": charts.feature(names)}
     for index, component in enumerate(_components(result)):
         specs[f"projection-{index}"] = charts.projection(
-            [np.asarray(group["quantiles"], dtype=float) for group in component],
-            [int(group["rows"]) for group in component],
+            [group.quantiles for group in component],
+            [group.rows for group in component],
             names,
         )
     test = _test_section(result)
     if test["null"]:
         specs["null"] = charts.null(result.null, result.statistic)
     if test["splits"]:
-        specs["splits"] = charts.splits(np.asarray(result.test["pvalues"], dtype=float))
+        specs["splits"] = charts.splits(result.test.split_pvalues)
     if result.path:
         specs["path"] = charts.path(
-            list(result.path["grid"]),
-            list(result.path["fitted"]),
-            list(result.path["held_out"]),
-            result.path["chosen"],
+            result.path.grid.tolist(),
+            result.path.fitted.tolist(),
+            result.path.held_out.tolist(),
+            result.path.chosen,
         )
     return specs
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -319,7 +320,9 @@ def sparsity_path(
     return ax
 
 
-def histograms(edges: ArrayLike, shares: dict[str, ArrayLike], name: str, *, ax: Axes | None = None) -> Axes:
+def histograms(
+    edges: ArrayLike, shares: Mapping[str, ArrayLike], name: str, *, ax: Axes | None = None
+) -> Axes:
     """Draw one feature's distribution in each group as stepped outlines over common bins.
 
     Parameters
