@@ -16,10 +16,8 @@ from princdiff.data.problem import Problem, Run
 from princdiff.data.samples import Scale
 from princdiff.divergences import Wasserstein2
 from princdiff.estimators import SPARDA
-from princdiff.inference.alone import AloneResult, alone_test
-from princdiff.inference.contrasts import Design
 from princdiff.inference.permutation import permutation_test
-from princdiff.inference.relabelling import scheme_of
+from princdiff.inference.selection import SelectionOptions, select
 from princdiff.inference.stability import StabilityOptions, run_half_samples
 from princdiff.result import build, explain
 from princdiff.result.effects import Effect, direction_effect
@@ -275,27 +273,24 @@ class Comparison:
         relations = pd.DataFrame({"first": [], "second": [], "change": [], "pvalue": [], "selected": []})
         if not self.options.select:
             return nothing, SelectionPart(control="Features were not selected: not asked for."), relations
-        found = self._alone()
+        options = SelectionOptions(
+            n_permutations=max(self.options.n_permutations, policy.FEWEST_SELECTION_PERMUTATIONS),
+            error=self.options.error,
+            global_pvalue=pvalue,
+        )
+        found = select(self.problem, self.how, options)
         self.clock.done("selecting")
-        reject = bool(pvalue <= 0.05)
         shown = pd.DataFrame(
             {
-                "selected": reject & (found.feature_adjusted <= 0.05),
-                "pvalue": found.feature_adjusted,
-                "reason": np.where(reject & (found.feature_adjusted <= 0.05), "alone", ""),
+                "selected": found.selected,
+                "pvalue": found.table["pvalue_adj"].to_numpy(float),
+                "reason": found.table["reason"].to_numpy(object),
             },
             index=names,
         )
-        control = "Columns are said to differ with a family-wise error of at most 0.05."
-        return shown, SelectionPart(True, 0.05, "fwer", control, self.options.n_permutations), relations
-
-    def _alone(self) -> AloneResult:
-        problem = self.problem
-        names = list(dict.fromkeys(problem.units))
-        units = np.array([names.index(unit) for unit in problem.units])
-        scheme = scheme_of(problem, self.options.n_permutations, self.how.seed)
-        design = Design(scheme, problem.n_groups, problem.weights)
-        return alone_test(problem.rows, design, units, error=self.options.error, n_jobs=self.how.n_jobs)
+        relations = found.relations.rename(columns={"pvalue_adj": "pvalue"})
+        count = found.n_labellings - 1
+        return shown, SelectionPart(True, options.alpha, options.error, found.control, count), relations
 
     def _stability(self, fit: SPARDA) -> NDArray[np.float64]:
         unknown = np.full(len(fit.support_), np.nan)

@@ -16,7 +16,7 @@ from princdiff.inference import direction_cells, kernel_cells, sampling
 from princdiff.inference.adaptive import Products, distance_factors
 from princdiff.inference.cells import Cell, combined, leading_cell
 from princdiff.inference.column_cells import many_small, normal_scores, pair_scores
-from princdiff.inference.contrasts import Contrasts, Design
+from princdiff.inference.contrasts import Contrasts, Relabellings
 from princdiff.inference.direction_cells import DirectionCells, adaptive_grid, whitening_share
 from princdiff.inference.kernel_cells import Kernel, RowView, kernel_statistics
 from princdiff.inference.moment_search import (
@@ -34,7 +34,7 @@ from princdiff.inference.scores import gamma_scores
 
 def design_of(codes, n_permutations=19, **options):
     codes = np.asarray(codes, dtype=np.uint8)
-    return Design(Scheme(codes, n_permutations, seed=0), int(codes.max()) + 1, **options)
+    return Relabellings(Scheme(codes, n_permutations, seed=0), int(codes.max()) + 1, **options)
 
 
 def view_of(rows, scale=None):
