@@ -59,7 +59,7 @@ def test_when_it_began_and_in_what():
     assert result.frame["batch"].tolist() == ["2024-04", "2024-05", "2024-06"]
     assert result.frame["differs"].tolist() == [False, True, True]
     assert result.began == "2024-05" and result.reference == "2024-01 to 2024-03"
-    (column,) = result.to_frame(by="column").to_dict("records")
+    column = result.to_frame(by="column").iloc[0]
     assert column["column"] == "plan" and column["first"] == "2024-05" and column["batches"] == 2
     assert "trial" in column["change"]
     assert "the first is 2024-05" in result.headline() and "plan" in result.headline()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import io
 import os
+from contextlib import redirect_stdout
 from importlib.metadata import PackageNotFoundError, version
 
 from princdiff.cli import parser as types
@@ -32,8 +34,10 @@ def add(commands: argparse._SubParsersAction) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from princdiff.kernels.config import show_config
 
-    show_config()
-    lines = [f"{'threads':<13} {_threads()}"]
+    shown = io.StringIO()
+    with redirect_stdout(shown):
+        show_config()
+    lines = [shown.getvalue().rstrip(), f"{'threads':<13} {_threads()}"]
     for name, (modules, purpose) in _EXTRAS.items():
         absent = [module for module in modules if importlib.util.find_spec(module) is None]
         state = f"absent: pip install 'princdiff[{name}]'" if absent else _versions(modules)
