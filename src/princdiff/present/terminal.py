@@ -350,7 +350,7 @@ def _clipped(text: str, width: int, mark: str) -> str:
 def _differs(row: dict[Any, Any]) -> str:
     if not row["selected"]:
         return "-"
-    return "alone" if row["reason"] == "alone" else "together"
+    return "alone" if str(row["reason"]).startswith("alone") else "together"
 
 
 def relation_lines(result: DifferenceResult, screen: Screen) -> list[str]:

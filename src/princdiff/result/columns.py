@@ -123,7 +123,8 @@ def column_table(facts: ColumnFacts) -> pd.DataFrame:
                 "type": description.type,
                 "selected": bool(selected.any()),
                 "pvalue": float(np.nanmin(pvalues)) if not np.isnan(pvalues).all() else math.nan,
-                "reason": reasons[0] if reasons else "",
+                # To differ by itself says more than to differ together with others.
+                "reason": min(reasons, key=lambda reason: not reason.startswith("alone"), default=""),
                 "kind": description.kind,
                 "effect": description.effect,
                 "change": description.change,
@@ -200,7 +201,10 @@ def _category(coding: Coding, members: range, facts: ColumnFacts) -> _Descriptio
     single, whole = level_effects(shares, facts.codes, facts.weights)
     moved = np.ptp(shares, axis=0)
     order = np.lexsort((-moved, -single))
-    shown = [level for level in order[:_SHOWN_LEVELS] if single[level] > 0] or [int(order[0])]
+    rows = facts.features.iloc[list(members)]
+    named = rows["selected"].to_numpy(bool) & (rows["reason"] == "alone").to_numpy()
+    # Levels that differ clearly; where none does, the one that moved most.
+    shown = [level for level in order if named[level]][:_SHOWN_LEVELS] or [int(order[0])]
     texts = [f"{names[level]} {_proportions(shares[:, level].tolist())}" for level in shown]
     return _Description(coding.type, "proportion", whole, ", ".join(texts))
 

@@ -52,14 +52,15 @@ def format_pvalue(result: DifferenceResult) -> str:
 
 def what_differs(result: DifferenceResult) -> str:
     """The columns that differ, from what to what; else the pairs; else where the test saw it."""
-    alone = result.columns[result.columns["selected"] & (result.columns["reason"] == "alone")]
+    by_itself = result.columns["reason"].astype(str).str.startswith("alone")
+    alone = result.columns[result.columns["selected"] & by_itself]
     pairs = selected_relations(result)
     sentences = []
     if len(alone):
         sentences.append(_columns_sentence(alone, len(result.columns)))
     if len(pairs):
         sentences.append(_pairs_sentence(result, len(alone) > 0))
-    other = result.columns[result.columns["selected"] & (result.columns["reason"] != "alone")]
+    other = result.columns[result.columns["selected"] & ~by_itself]
     in_pairs = (
         {str(name) for name in [*pairs["first column"], *pairs["second column"]]} if len(pairs) else set()
     )
