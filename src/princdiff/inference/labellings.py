@@ -37,7 +37,7 @@ class Labellings:
         samples = problem.samples
         if problem.scale == "within":
             rows = problem.dense_rows('scale="within"')
-            rows = _standardised_within(rows, problem.codes, problem.weights)
+            rows = standardised_within(rows, problem.codes, problem.weights)
             samples = Samples(rows, problem.scale, weights=problem.weights)
             samples.refuse_overflow(problem.divergence.degree)
         return cls(
@@ -79,7 +79,7 @@ class Labellings:
         return np.column_stack([values, held_out.argmax(axis=1)]), directions
 
 
-def _standardised_within(
+def standardised_within(
     rows: NDArray, codes: NDArray[np.uint8], weights: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
     """Rows with mean zero and unit variance in each observed group; constants become zero."""
