@@ -13,7 +13,7 @@ from princdiff.data.problem import Problem
 from princdiff.inference import column_cells
 from princdiff.inference.alone import AloneScores, alone_scores
 from princdiff.inference.cells import Cell
-from princdiff.inference.contrasts import Contrasts, Design
+from princdiff.inference.contrasts import Contrasts, Relabellings
 from princdiff.inference.direction_cells import whitening_share
 from princdiff.inference.kernel_cells import KERNELS, MATRIX_ROWS, Kernel, RowView, kernel_statistics
 from princdiff.inference.relabelling import Scheme
@@ -77,10 +77,10 @@ class Products:
     n_jobs: int | None = None
 
     @cached_property
-    def design(self) -> Design:
+    def design(self) -> Relabellings:
         """Labellings and what travels with the rows."""
         problem = self.problem
-        return Design(
+        return Relabellings(
             self.scheme, problem.n_groups, problem.weights, problem.blocks, problem.permute == "whole"
         )
 

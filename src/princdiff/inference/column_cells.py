@@ -48,7 +48,7 @@ def many_small(scores: NDArray[np.float32]) -> NDArray[np.float64]:
 def length_scores(rows: NDArray[np.float32], contrasts: Contrasts) -> NDArray[np.float32]:
     """Scores of the distribution of the rows' lengths, shape (n_labellings,)."""
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
-    design = contrasts.design
+    design = contrasts.labellings
     columns = feature_columns(lengths, RankFunctions(len(rows), design.weights))
     between = contrasts.between(columns)[:, None]
     return combined_scores(statistics_of(between))[:, 0]
@@ -88,7 +88,7 @@ def pair_scores(rows: NDArray, contrasts: Contrasts) -> tuple[NDArray[np.float64
     """
     standard = normal_scores(rows)
     first, second = np.triu_indices(rows.shape[1], 1)
-    best = np.full(contrasts.design.n_labellings, -np.inf)
+    best = np.full(contrasts.labellings.n_labellings, -np.inf)
     leading = (0, 0)
     for start in range(0, len(first), _PAIR_BLOCK):
         one, other = first[start : start + _PAIR_BLOCK], second[start : start + _PAIR_BLOCK]

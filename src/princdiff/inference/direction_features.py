@@ -1,4 +1,5 @@
-"""Features that take part in the directions that tell the groups apart, whether or not they differ themselves.
+"""Features that take part in the directions that tell the groups apart, whether or not they differ
+themselves.
 
 Credit along directions fitted on other rows, and suppressors: features without which others differ less. The
 null hypothesis is stronger than that of the other tests: features not selected are jointly independent of

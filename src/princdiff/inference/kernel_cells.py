@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.samples import Samples
-from princdiff.inference.contrasts import Contrasts, Design
+from princdiff.inference.contrasts import Contrasts, Relabellings
 
 # Rows up to which kernel matrices are made.
 MATRIX_ROWS = 1500
@@ -94,7 +94,7 @@ def _all_columns(samples: Samples) -> NDArray[np.float32]:
 
 
 def kernel_statistics(
-    rows: RowView, design: Design, kernels: tuple[Kernel, ...], rng: np.random.Generator
+    rows: RowView, design: Relabellings, kernels: tuple[Kernel, ...], rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Statistics of all labellings, one column per kernel.
 
@@ -102,7 +102,7 @@ def kernel_statistics(
     ----------
     rows : RowView
         Rows, scaled as distances between them should be.
-    design : Design
+    design : Relabellings
         Labellings.
     kernels : tuple of Kernel
         What to compare by.
@@ -118,7 +118,7 @@ def kernel_statistics(
     >>> from princdiff.inference.relabelling import Scheme
     >>> rows = np.random.default_rng(0).normal(size=(40, 2))
     >>> rows[20:] += 2
-    >>> design = Design(Scheme(np.repeat([0, 1], 20).astype(np.uint8), 99, seed=0), 2)
+    >>> design = Relabellings(Scheme(np.repeat([0, 1], 20).astype(np.uint8), 99, seed=0), 2)
     >>> view = RowView(Samples(rows, "pooled"), np.ones(2, dtype=np.float32))
     >>> values = kernel_statistics(view, design, KERNELS, np.random.default_rng(0))
     >>> values.shape, bool((values[0] > values[1:]).all())
@@ -130,7 +130,7 @@ def kernel_statistics(
 
 
 def _by_matrices(
-    rows: NDArray[np.float32], design: Design, kernels: tuple[Kernel, ...]
+    rows: NDArray[np.float32], design: Relabellings, kernels: tuple[Kernel, ...]
 ) -> NDArray[np.float64]:
     weights = np.ones(len(rows)) if design.weights is None else design.weights
     mass = weights / weights.sum()
@@ -157,7 +157,7 @@ def _by_matrices(
 
 
 def _memberships(
-    design: Design, mass: NDArray[np.float64]
+    design: Relabellings, mass: NDArray[np.float64]
 ) -> Iterator[tuple[list[NDArray[np.float32]], NDArray[np.float64]]]:
     """For chunks of labellings: the groups' masses over their rows, and the groups' shares."""
     step = max(1, 16_000_000 // (design.n_groups * design.n_rows))
@@ -199,7 +199,7 @@ def _bandwidth(distances: NDArray[np.float64], quantile: float) -> float:
 
 
 def _by_features(
-    rows: RowView, design: Design, kernels: tuple[Kernel, ...], rng: np.random.Generator
+    rows: RowView, design: Relabellings, kernels: tuple[Kernel, ...], rng: np.random.Generator
 ) -> NDArray[np.float64]:
     kernels_here = [kernel for kernel in kernels if kernel.shape != "products"]
     result = np.zeros((design.n_labellings, len(kernels)))

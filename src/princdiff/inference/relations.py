@@ -5,8 +5,9 @@ their group, so that shifts, spreads and other monotone changes of single featur
 are permuted, and the correlations of the groups compared, pair by pair, with scores that are comparable and
 the step-down maximum over pairs, as for single features.
 
-Ranks cannot take out everything from features with few values: a flag that becomes rare, or counts that become
-small, correlate less with everything. Pairs with such a feature are not judged if it differs by itself.
+Ranks cannot take out everything from features with few values: a flag that becomes rare, or counts that
+become small, correlate less with everything. Pairs with such a feature are not judged if it differs by
+itself.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Which features differ: alone, together with others, or along a direction; or a smallest set of them.
 
 *Alone*: the feature's own distribution differs (`alone`). *Together*: its own does not, but its relation to
-another feature does (`relations`). Both kinds of hypotheses go through one step-down maximum, so one statement
-holds for the whole list: the chance that it holds any feature of which neither is true is at most alpha.
-A feature that merely goes with one that differs is named by neither.
+another feature does (`relations`). Both kinds of hypotheses go through one step-down maximum, so one
+statement holds for the whole list: the chance that it holds any feature of which neither is true is at most
+alpha. A feature that merely goes with one that differs is named by neither.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from princdiff.data.samples import Scale
 from princdiff.divergences import Divergence
 from princdiff.inference.alone import (
     ERRORS,
-    AloneScores,
     alone_scores,
     extrapolated,
     levels_adjusted,
@@ -91,9 +90,9 @@ class SelectionResult:
         Which features.
     table : DataFrame with one row per feature
         ``feature``, ``column`` (of the user's table), ``selected``, ``reason`` ("alone", "together with ...",
-        "direction" or nothing), ``score`` (-log of an approximate p-value of its own distribution), ``pvalue``
-        (of its own distribution, not adjusted), ``pvalue_adj`` (for any reason, adjusted for all features
-        and pairs looked at).
+        "direction" or nothing), ``score`` (-log of an approximate p-value of its own distribution),
+        ``pvalue`` (of its own distribution, not adjusted), ``pvalue_adj`` (for any reason, adjusted for all
+        features and pairs looked at).
     columns : DataFrame with one row per column of the user's table
         ``column``, ``selected``, ``score``, ``pvalue``, ``pvalue_adj`` and ``pvalue_extrapolated`` (below
         1 / (B + 1) by a gamma law: approximate), all of the column's own distribution.

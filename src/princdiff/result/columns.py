@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -117,14 +117,17 @@ def column_table(facts: ColumnFacts) -> pd.DataFrame:
         pvalues = own["pvalue"].to_numpy(float)
         share = own["share"].to_numpy(float)
         reasons = [str(reason) for reason, yes in zip(own["reason"], selected, strict=True) if yes and reason]
+        # To differ by itself says more than to differ together with others.
+        reason = min(reasons, key=lambda reason: not reason.startswith("alone"), default="")
+        if reason.startswith("together"):
+            description = replace(description, kind="together", change=reason.removeprefix("together "))
         records.append(
             {
                 "column": coding.column,
                 "type": description.type,
                 "selected": bool(selected.any()),
                 "pvalue": float(np.nanmin(pvalues)) if not np.isnan(pvalues).all() else math.nan,
-                # To differ by itself says more than to differ together with others.
-                "reason": min(reasons, key=lambda reason: not reason.startswith("alone"), default=""),
+                "reason": reason,
                 "kind": description.kind,
                 "effect": description.effect,
                 "change": description.change,

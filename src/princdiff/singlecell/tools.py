@@ -12,12 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
-from princdiff.data.problem import Design, Problem, Run
-from princdiff.inference.selection import SelectionOptions, SelectionResult, select
 from princdiff.data import validate
+from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.samples import Scale
 from princdiff.estimators import PDA, SPARDA
 from princdiff.inference.permutation import PermutationResult, permutation_test
+from princdiff.inference.selection import SelectionOptions, SelectionResult, select
 from princdiff.result import explain
 from princdiff.singlecell import cautions, genesets
 from princdiff.singlecell.cells import (
@@ -92,8 +92,8 @@ def pda(
         Column of ``obs`` that tells donors, batches or pairs.
     permute : {"auto", "whole", "within"}, default="auto"
         "whole": all cells of a donor change groups together, for donors that belong to one group each.
-        "within": cells change groups inside their donor, for donors that were measured in every group. "auto":
-        whichever of both the donors are.
+        "within": cells change groups inside their donor, for donors that were measured in every group.
+        "auto": whichever of both the donors are.
     n_permutations : int, default=99
         Relabellings of the test of each comparison; 0 leaves it out. With blocks fewer may exist.
     statistic : {"divergence", "adaptive"}, default="divergence"
@@ -127,9 +127,10 @@ def pda(
         - ``.obsm["X_" + key_added]``: all cells on the directions, shape (n_cells, n_columns). With
           ``scale="within"`` cells outside the comparison are NaN.
         - ``.uns[key_added]``: "params"; "statistics", a row for each column; "table", a row for each column
-          and gene: its weight and share in the direction, and, with ``n_permutations``, whether its own distribution
-          differs: ``pvalue`` (1 + b) / (1 + B), ``pvalue_adj`` (family-wise, step-down maximum over all genes),
-          ``selected`` (at most 0.05) and ``reason``. Donors are respected. Read them with `princdiff.get`.
+          and gene: its weight and share in the direction, and, with ``n_permutations``, whether its own
+          distribution differs: ``pvalue`` (1 + b) / (1 + B), ``pvalue_adj`` (family-wise, step-down maximum
+          over all genes), ``selected`` (at most 0.05) and ``reason``. Donors are respected. Read them with
+          `princdiff.get`.
 
     Examples
     --------
@@ -318,7 +319,6 @@ class _Found:
                 pd.concat([head, self._tests(order), alone.iloc[order].reset_index(drop=True)], axis=1)
             )
         return pd.concat(parts, ignore_index=True)
-
 
     def _tests(self, order: NDArray[np.intp]) -> pd.DataFrame:
         """Whether each gene's own distribution differs, in the order of a direction's weights."""
