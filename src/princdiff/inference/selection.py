@@ -50,6 +50,8 @@ _LISTED = 200
 _N_SHUFFLES = 199
 # A feature with few values whose own p-value is below this has relations that cannot be judged.
 _CLEARLY_DIFFERENT = 0.01
+# The same for a column of several features.
+_MAYBE_DIFFERENT = 0.05
 
 
 @dataclass(frozen=True)
@@ -382,12 +384,18 @@ class _Selection:
                 self._reason[feature] = "alone, the column as a whole" if whole else "alone"
 
     def _unjudged(self, pairs: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Pairs with a feature of few values that may differ by itself; its relations then do, too."""
+        """Pairs with a feature whose column may differ by itself and cannot be freed of that difference.
+
+        Ranks within the groups take a number's own difference out. They cannot do so for few values, nor for
+        a column of several features: where levels are exchanged or gaps are filled, all that goes with the
+        column changes too, and to name it would blame its partners.
+        """
         features = np.unique(pairs)
         features = features[features >= 0]
-        doubtful = features[
-            (self._feature_pvalue[features] <= _CLEARLY_DIFFERENT) & has_few_values(self._rows, features)
-        ]
+        several = np.bincount(self._unit_of)[self._unit_of[features]] > 1
+        stuck = several | has_few_values(self._rows, features)
+        own = np.minimum(self._feature_pvalue[features], self._pvalue[self._unit_of[features]])
+        doubtful = features[stuck & (own <= np.where(several, _MAYBE_DIFFERENT, _CLEARLY_DIFFERENT))]
         return np.isin(pairs, doubtful).any(axis=1)
 
     def _name_related(self, related: NDArray[np.intp], adjusted: NDArray[np.float64]) -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 LEVEL = 0.05
 _KINDS = {"location": "a shift", "scale": "a change of spread", "shape": "a change of shape"}
 _NAMED = 4
+# So many pairs, and so large a part of them with one column, and it is named as the one that changed.
+_HUB_PAIRS, _HUB_SHARE = 3, 0.6
 _BARE = ("yes", "no", "true", "false", "y", "n", "t", "f")
 _DIRECTION_FEATURES = 3
 
@@ -98,20 +100,41 @@ def _change(text: str, brief: bool) -> str:
 
 
 def _pairs_sentence(result: DifferenceResult, also: bool) -> str:
+    """Pairs that go together differently; where one column is in most of them, it is named as such."""
     pairs = selected_relations(result)
-    row = pairs.iloc[0]
-    values = [float(row[f"dependence {group}"]) for group in result.groups]
-    first = f"{_cut(str(row['first']), 40)} and {_cut(str(row['second']), 40)} go together differently"
-    numbers = f"correlation {' → '.join(f'{value:.2f}' for value in values)}"
-    more = (
-        f"; so do {len(pairs) - 1} more pairs"
-        if len(pairs) > 2
-        else "; so does one more pair"
-        if len(pairs) == 2
-        else ""
-    )
     opening = "Also, " if also else "No column differs by itself, but "
-    return f"{opening}{first} ({numbers}){more}."
+    hub, share = _most_frequent(pairs)
+    if len(pairs) >= _HUB_PAIRS and share >= _HUB_SHARE:
+        own = pairs[(pairs["first column"] == hub) | (pairs["second column"] == hub)]
+        others = {str(name) for name in [*own["first column"], *own["second column"]]} - {hub}
+        if len(others) > 1:
+            row = own.iloc[0]
+            other = row["second"] if row["first column"] == hub else row["first"]
+            return (
+                f"{opening}{_cut(hub, 40)} goes together differently with {len(others)} other columns, "
+                f"foremost {_cut(str(other), 40)} ({_correlations(result, row)})."
+            )
+    row = pairs.iloc[0]
+    first = f"{_cut(str(row['first']), 40)} and {_cut(str(row['second']), 40)} go together differently"
+    more = ""
+    if len(pairs) > 1:
+        more = "; so does one more pair" if len(pairs) == 2 else f"; so do {len(pairs) - 1} more pairs"
+    return f"{opening}{first} ({_correlations(result, row)}){more}."
+
+
+def _correlations(result: DifferenceResult, row: pd.Series) -> str:
+    values = [float(row[f"dependence {group}"]) for group in result.groups]
+    return f"correlation {' → '.join(f'{value:.2f}' for value in values)}"
+
+
+def _most_frequent(pairs: pd.DataFrame) -> tuple[str, float]:
+    """The column that is in most pairs, and in which share of them."""
+    counts: dict[str, int] = {}
+    for first, second in zip(pairs["first column"], pairs["second column"], strict=True):
+        for name in {str(first), str(second)}:
+            counts[name] = counts.get(name, 0) + 1
+    hub = max(counts, key=lambda name: counts[name])
+    return hub, counts[hub] / len(pairs)
 
 
 def selected_relations(result: DifferenceResult) -> pd.DataFrame:
