@@ -15,7 +15,7 @@ from princdiff.data.problem import Problem, Run
 from princdiff.datasets import make_block_gaussians
 from princdiff.inference import permutation
 from princdiff.inference.alone import alone_scores
-from princdiff.inference.contrasts import Design
+from princdiff.inference.contrasts import Relabellings
 from princdiff.inference.covariates import covariate_basis, unexplained_rows
 from princdiff.inference.labellings import Labellings
 from princdiff.inference.permutation import standardised
@@ -231,7 +231,7 @@ def test_the_best_column_is_that_of_the_single_tests():
     X, y = in_order(X, y)
     found = permutation_test(X, y, n_permutations=29, random_state=0)
     problem = Labellings.of(Problem.from_arrays(X, y), 29, Run.from_options(0).seed_for())
-    scores = alone_scores(X, Design(problem.scheme, 2))
+    scores = alone_scores(X, Relabellings(problem.scheme, 2))
     place = found.levels.index(("single features", 1))
     np.testing.assert_allclose(found.values[:, place], scores.units.max(axis=1), rtol=1e-5)
     assert found.leading_feature == scores.features[0].argmax()
