@@ -17,12 +17,11 @@ from princdiff.result import explain
 from princdiff.result.columns import ColumnFacts, column_table, feature_kinds
 from princdiff.result.effects import beyond_chance
 from princdiff.result.explain import Kind
-from princdiff.result.parts import Distribution, GroupReference, ReferencePart
+from princdiff.result.parts import FEW_VALUES, Distribution, GroupReference, ReferencePart
 from princdiff.tables import Prepared
 
 REFERENCE_LEVELS = (np.arange(500) + 0.5) / 500
 _BINS = 24
-_FEW_VALUES = 12
 _BLOCK_ELEMENTS = 20_000_000
 
 
@@ -204,7 +203,7 @@ def distributions(prepared: Prepared, leading: list[str]) -> dict[str, Distribut
 def _histogram(values: NDArray[np.float64], prepared: Prepared) -> Distribution:
     """Shares of each group in common bins; a long tail is gathered in the outermost ones."""
     distinct = np.unique(values)
-    if len(distinct) <= _FEW_VALUES and len(distinct) > 1:
+    if len(distinct) <= FEW_VALUES and len(distinct) > 1:
         # One bin per value: a change of a rare value must be seen.
         middles = (distinct[1:] + distinct[:-1]) / 2
         edges = np.concatenate([[2 * distinct[0] - middles[0]], middles, [2 * distinct[-1] - middles[-1]]])
