@@ -237,9 +237,9 @@ def values(names: list[str]) -> Spec:
 
 
 def levels(names: list[str]) -> Spec:
-    """Proportions, the levels one below the other; dataset ``bars`` with level, group, share, text.
+    """Proportions, the levels one below the other.
 
-    The page sets the height, which depends on the number of levels, and ``top``, the end of the axis.
+    Dataset ``bars`` with level, group, share, text, low and high of the level. The page sets the height, which depends on the number of levels, and ``top``, the end of the axis.
     """
     down = {
         "field": "level",
@@ -255,47 +255,38 @@ def levels(names: list[str]) -> Spec:
     }
     tips = _tips({"level": "level", "name": "group", "text": "share of its rows"})
     colour = _colour(len(names))
+    # One source of data for all layers, or the levels would be sorted anew.
+    offset = {"field": "group", "type": "nominal", "scale": {"domain": list(range(len(names)))}}
+    place: Spec = {"y": down, "yOffset": offset, "x": {**across, "stack": None}}
+    layers: list[Spec] = [
+        {"mark": {"type": "bar"}, "encoding": {**place, "color": colour, "tooltip": tips}},
+        {
+            "mark": {"type": "text", "align": "left", "dx": 4, "fontSize": 12, "color": "var(--ink)"},
+            "encoding": {**place, "text": {"field": "text", "type": "nominal"}},
+        },
+    ]
     if len(names) > MOST_BARS:
-        span = {**across, "field": "low"}
+        axis = {"format": "~%", "tickCount": 4, "title": None}
         layers = [
             {
-                "data": {"name": "spans"},
                 "mark": {"type": "rule", "color": "var(--line)", "strokeWidth": 3},
                 "encoding": {
                     "y": down,
-                    "x": {**span, "axis": {"format": "~%", "tickCount": 4, "title": None}},
+                    "x": {**across, "field": "low", "axis": axis},
                     "x2": {"field": "high"},
                 },
             },
             {
-                "data": {"name": "bars"},
-                "transform": _SHOWN,
                 "mark": {"type": "point", "filled": True, "size": 70, "opacity": 0.9},
-                "encoding": {"y": down, "x": across, "color": colour, "tooltip": tips},
+                "encoding": {"y": down, "x": {**across, "axis": axis}, "color": colour, "tooltip": tips},
             },
         ]
-    else:
-        offset = {"field": "group", "type": "nominal"}
-        place = {"y": down, "yOffset": offset, "x": across}
-        layers = [
-            {
-                "data": {"name": "bars"},
-                "transform": _SHOWN,
-                "mark": {"type": "bar"},
-                "encoding": {**place, "color": colour, "tooltip": tips},
-            },
-            {
-                "data": {"name": "bars"},
-                "transform": _SHOWN,
-                "mark": {"type": "text", "align": "left", "dx": 4, "fontSize": 12, "color": "var(--ink)"},
-                "encoding": {**place, "text": {"field": "text", "type": "nominal"}},
-            },
-        ]
-    return _chart(layers, height=80, params=[{"name": "top", "value": 1}])
+    spec = _chart(layers, height=80, params=[{"name": "top", "value": 1}])
+    return {**spec, "data": {"name": "bars"}, "transform": _SHOWN}
 
 
 def pair(names: list[str]) -> Spec:
-    """Outlines of clouds with the correlations of each group; dataset ``outlines`` with x, y, group, place."""
+    """Outlines of clouds with each group's correlation; dataset ``outlines`` with x, y, group, place."""
     axis = {"labels": False, "ticks": False, "grid": False, "titleLimit": 190, "titlePadding": 4}
     scale = {"domain": [-2.3, 2.3], "nice": False}
     encoding = {
@@ -454,7 +445,7 @@ def path(grid: list[float], fitted: list[float], held_out: list[float], chosen: 
     horizontal: Spec = {
         "field": "k",
         "type": "quantitative",
-        "scale": {"type": "log", "nice": False} if wide else {"zero": False, "nice": False},
+        "scale": {"domain": _with_room(grid, wide), "nice": False, **({"type": "log"} if wide else {})},
         "axis": {
             "title": "features used",
             "format": "~s",
@@ -504,6 +495,15 @@ def path(grid: list[float], fitted: list[float], held_out: list[float], chosen: 
         ],
         height=200,
     )
+
+
+def _with_room(grid: list[float], log: bool) -> list[float]:
+    """Ends of an axis that leave the outermost points whole."""
+    low, high = min(grid), max(grid)
+    if log:
+        return [rounded(low * (low / high) ** 0.03), rounded(high * (high / low) ** 0.03)]
+    margin = 0.04 * (high - low) or 0.5
+    return [rounded(low - margin), rounded(high + margin)]
 
 
 def _width(points: NDArray[np.float64], rows: int) -> float:
@@ -600,7 +600,7 @@ def _dash(count: int) -> dict[str, Any]:
 
 
 def _chart(layers: list[Spec], *, height: int = _HEIGHT, params: list[Spec] | None = None) -> Spec:
-    """A chart as wide as its place; the page says in words what it shows, so Vega's own words are left out."""
+    """A chart as wide as its place. The page says in words what it shows, so Vega is told not to."""
     ink = {"labelColor": "var(--soft)", "titleColor": "var(--soft)"}
     return {
         "width": "container",

@@ -9,10 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-FEW_VALUES = 12
-"""A feature with at most so many values has a bin for each."""
-
-
 def _no_numbers() -> NDArray[np.float64]:
     return np.empty(0)
 
@@ -178,27 +174,13 @@ class Distribution:
     Attributes
     ----------
     edges : array of shape (n_bins + 1,)
-        Bounds of the bins; for a feature with few values, the values themselves lie in the middles.
+        Bounds of the bins.
     shares : dict from group to array of shape (n_bins,)
         Part of the group's rows in each bin.
+    values : array of shape (n_bins,) or empty
+        The values of a feature that takes few, one in each bin.
     """
 
     edges: NDArray[np.float64]
     shares: dict[str, NDArray[np.float64]]
-
-    @property
-    def values(self) -> NDArray[np.float64] | None:
-        """The values of a feature that takes few, one in each bin; None for any other.
-
-        Examples
-        --------
-        >>> Distribution(np.array([-0.5, 0.5, 2.0, 4.0]), {}).values
-        array([0., 1., 3.])
-        """
-        if len(self.edges) - 1 > FEW_VALUES:
-            return None
-        # An edge lies half way between two values, and the first value in the middle of the first bin.
-        found = [(self.edges[0] + self.edges[1]) / 2]
-        for edge in self.edges[1:-1]:
-            found.append(2 * edge - found[-1])
-        return np.array(found)
+    values: NDArray[np.float64] = field(default_factory=_no_numbers)
