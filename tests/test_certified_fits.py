@@ -1,4 +1,4 @@
-"""What the estimators make of the relaxation: certificates, the paper's recipe, starts."""
+"""What the estimators make of the relaxation: certificates, the paper's method, starts."""
 
 import numpy as np
 import pytest
@@ -61,23 +61,23 @@ def test_unknown_mode_is_refused(pair):
         PDA(certify="always").fit(*pair)
 
 
-def test_papers_recipe_reaches_the_optimum_of_its_figure(pair):
+def test_papers_method_reaches_the_optimum_of_its_figure(pair):
     X, y = pair
-    paper = SPARDA(penalty=0.0, recipe="paper", random_state=0).fit(X, y)
+    paper = SPARDA(penalty=0.0, method="paper", random_state=0).fit(X, y)
     ours = PDA(random_state=0).fit(X, y)
     assert paper.divergences_[0] == pytest.approx(ours.divergences_[0], rel=5e-3)
 
 
-def test_papers_recipe_is_sparse_with_a_penalty():
+def test_papers_method_is_sparse_with_a_penalty():
     X, y = make_block_gaussians(12, 60, random_state=3)
-    dense = SPARDA(penalty=0.0, recipe="paper", random_state=0).fit(X, y)
-    sparse = SPARDA(penalty=2.0, recipe="paper", random_state=0).fit(X, y)
+    dense = SPARDA(penalty=0.0, method="paper", random_state=0).fit(X, y)
+    sparse = SPARDA(penalty=2.0, method="paper", random_state=0).fit(X, y)
     assert sparse.support_.sum() < dense.support_.sum()
 
 
-def test_recipe_needs_a_penalty(pair):
+def test_the_papers_method_needs_a_penalty(pair):
     with pytest.raises(ValueError, match="penalty"):
-        SPARDA(n_features=2, recipe="paper").fit(*pair)
+        SPARDA(n_features=2, method="paper").fit(*pair)
 
 
 def test_thorough_search_is_at_least_as_good():

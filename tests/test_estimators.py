@@ -9,13 +9,14 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from oracles import between_groups, divergence_along, scaled_rows
 from princdiff import PDA, SPARDA
+from princdiff.data.problem import Design, Problem, Run
 from princdiff.datasets import make_block_gaussians, make_gaussian_pair
 
 SCALES = [None, "pooled", "within"]
@@ -42,9 +43,57 @@ def expected_failures(estimator):
     return {}
 
 
-@parametrize_with_checks([PDA(), SPARDA(n_features=2), SPARDA()], expected_failed_checks=expected_failures)
+@parametrize_with_checks(
+    [PDA(), PDA(scale="within"), SPARDA(n_features=2), SPARDA()], expected_failed_checks=expected_failures
+)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
+
+
+# ---------------------------------------------------------------- a fit knows nothing of the one before
+
+
+def test_a_refit_is_a_fresh_fit():
+    X, y = data(3, 80, 6)
+    used = SPARDA(penalty=0.3, n_components=2, supports="disjoint", random_state=0).fit(X, y)
+    changes = [
+        {"penalty": None, "n_features": 2},
+        {"supports": "shared", "n_features": "auto", "n_components": "auto"},
+        {"n_features": 1, "scale": "within", "n_components": 1},
+        {"scale": None, "n_features": None, "penalty": "auto"},
+        {"penalty": 0.1},
+    ]
+    for change in changes:
+        fresh = clone(used.set_params(**change)).fit(X, y)
+        used.fit(X, y)
+        assert sorted(vars(used)) == sorted(vars(fresh))
+        np.testing.assert_array_equal(used.components_, fresh.components_)
+        np.testing.assert_array_equal(used.divergences_, fresh.divergences_)
+
+
+def test_one_group_in_a_fold_is_explained():
+    X, y = data(4, 40, 3)
+    order = np.argsort(y, kind="stable")
+    X, y = X[order], y[order]
+    with pytest.raises(ValueError, match=r"no row of group '1' in y.*cv=StratifiedKFold\(5\)"):
+        PDA(effort="fast").fit(X, y).score(X[:10], y[:10])
+    scores = cross_val_score(PDA(effort="fast", random_state=0), X, y, cv=StratifiedKFold(5))
+    assert np.isfinite(scores).all()
+
+
+def test_a_problem_is_fitted_as_arrays_are():
+    X, y = data(5, 50, 4)
+    weights = np.arange(50) % 4 * 1.0
+    for estimator in estimators(scale="pooled", effort="fast", random_state=3):
+        expected = clone(estimator).fit(X, y, weights)
+        problem = Problem.from_arrays(X, y, scale="pooled", design=Design(weights))
+        found = estimator.fit_problem(problem, Run.from_options(3))
+        np.testing.assert_array_equal(found.components_, expected.components_)
+        np.testing.assert_array_equal(found.transform(X), expected.transform(X))
+        np.testing.assert_array_equal(
+            found.component_pvalues(X, y, weights, n_permutations=9),
+            found.problem_pvalues(problem, Run.from_options(3), 9),
+        )
 
 
 # ---------------------------------------------------------------- what a fit says
@@ -288,11 +337,14 @@ def test_transform_is_scaled_rows_times_the_direction(scale):
     np.testing.assert_array_equal(found.transform(new, np.zeros(7)), found.transform(new))
 
 
-def test_transform_within_needs_the_labels():
+def test_transform_within_looks_at_the_labels_it_is_given():
     X, y = data(14)
     found = PDA(scale="within", random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match=r'scale="within".*transform\(X, y\)'):
-        found.transform(X)
+    # Without labels all rows are treated alike: divided by the standard deviation within the groups.
+    shares = np.bincount(y) / len(y)
+    inside = np.sqrt(shares @ [X[y == g].var(axis=0) for g in (0, 1)])
+    np.testing.assert_allclose(found.scale_, inside)
+    np.testing.assert_allclose(found.transform(X[:9]), X[:9] / inside @ found.components_.T)
     expected = scaled_rows(X, y, "within") @ found.components_.T
     np.testing.assert_allclose(found.transform(X, y), expected, atol=1e-10)
     # New rows are scaled by the moments of the fitted ones.
@@ -310,11 +362,11 @@ def test_fit_transform_is_fit_then_transform(scale):
     for estimator in estimators(scale=scale, effort="fast", random_state=0):
         at_once = clone(estimator).fit_transform(X, y)
         fitted = estimator.fit(X, y)
-        np.testing.assert_array_equal(at_once, fitted.transform(X, y if scale == "within" else None))
+        np.testing.assert_array_equal(at_once, fitted.transform(X))
     weights = np.arange(60) % 3 + 1.0
     at_once = clone(estimator).fit_transform(X, y, sample_weight=weights)
     fitted = estimator.fit(X, y, weights)
-    np.testing.assert_array_equal(at_once, fitted.transform(X, y if scale == "within" else None))
+    np.testing.assert_array_equal(at_once, fitted.transform(X))
 
 
 @pytest.mark.parametrize("scale", [None, "pooled"])

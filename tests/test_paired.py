@@ -3,8 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from scipy.stats import binom
 from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from princdiff import PairedPDA, paired_test, permutation_test
 
@@ -107,6 +109,92 @@ def test_rows_in_another_order_are_refused():
     PairedPDA().fit(first, second)
     with pytest.raises(ValueError, match="same row labels in another order"):
         PairedPDA().fit(first, second.iloc[::-1])
+
+
+@pytest.mark.parametrize("call", [paired_test, lambda X, Y: PairedPDA().fit(X, Y)])
+def test_other_units_are_refused(call):
+    before, after = twice()
+    first = pd.DataFrame(before, index=[f"p{i}" for i in range(40)])
+    second = pd.DataFrame(after, index=[f"p{i}" for i in range(1, 41)])
+    words = "1 only in the first, such as 'p0' and 1 only in the second, such as 'p40'"
+    with pytest.raises(ValueError, match=words):
+        call(first, second)
+    with pytest.raises(ValueError, match="10 only in the first"):
+        call(first, second.iloc[:30])
+    # Rows that are merely numbered have no labels to go by.
+    call(first, second.reset_index(drop=True))
+    call(first.to_numpy(), second)
+
+
+def test_aligned_units_are_found_again():
+    rng = np.random.default_rng(0)
+    before = pd.DataFrame(rng.normal(size=(40, 2)) * 5, index=[f"p{i}" for i in range(40)])
+    after = (before + 0.5).iloc[::-1]
+    assert paired_test(before, after.loc[before.index], n_permutations=199, random_state=0).pvalue <= 0.01
+
+
+@pytest.mark.parametrize("container", [sp.csr_matrix, sp.csr_array])
+def test_sparse_units(container):
+    before, after = twice(shift=[0.0, 1.0, 0.0, 0.0])
+    expected = PairedPDA().fit(before, after)
+    found = PairedPDA().fit(container(before), container(after))
+    np.testing.assert_allclose(found.components_, expected.components_)
+    np.testing.assert_allclose(found.transform(container(before)), expected.transform(before))
+
+
+class MovedByTheLabels(PairedPDA):
+    """scikit-learn's checks give labels where PairedPDA has the second measurement: here they move units."""
+
+    def fit(self, X, y):
+        shape = getattr(X, "shape", None) or np.asarray(X).shape
+        if y is not None and len(shape) == 2:
+            labels = np.unique(np.ravel(np.asarray(y)), return_inverse=True)[1]
+            y = np.outer(labels, np.arange(1.0, shape[1] + 1))
+        return super().fit(X, y)
+
+
+# Fed with labels, these fail for that reason alone: for the class above they pass.
+NOT_PAIRED = [
+    "fit_score_takes_y",
+    "estimators_overwrite_params",
+    "dont_overwrite_parameters",
+    "estimators_fit_returns_self",
+    "readonly_memmap_input",
+    "n_features_in_after_fitting",
+    "positive_only_tag_during_fit",
+    "estimators_dtypes",
+    "dtype_object",
+    "pipeline_consistency",
+    "estimators_nan_inf",
+    "estimator_sparse_tag",
+    "estimator_sparse_array",
+    "estimator_sparse_matrix",
+    "estimators_pickle",
+    "f_contiguous_array_estimator",
+    "transformer_data_not_an_array",
+    "transformer_general",
+    "transformer_preserve_dtypes",
+    "methods_sample_order_invariance",
+    "methods_subset_invariance",
+    "fit2d_1feature",
+    "dict_unchanged",
+    "fit_idempotent",
+    "fit_check_is_fitted",
+    "n_features_in",
+    "fit2d_predict1d",
+]
+
+
+def expected_failures(estimator):
+    if isinstance(estimator, MovedByTheLabels):
+        return {}
+    reason = "y is the second measurement, of the shape of X; the check gives a column of labels"
+    return {f"check_{name}": reason for name in NOT_PAIRED}
+
+
+@parametrize_with_checks([PairedPDA(), MovedByTheLabels()], expected_failed_checks=expected_failures)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
 
 
 def test_units_that_did_not_move_name_no_feature():

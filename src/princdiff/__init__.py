@@ -1,9 +1,12 @@
 """princdiff: do these populations differ, in what, and how sure are we."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-if TYPE_CHECKING:
+import typing as _typing
+from importlib import import_module as _import_module
+
+if _typing.TYPE_CHECKING:
+    from princdiff import get, pl, tl
     from princdiff.comparison import compare
     from princdiff.data.opening import open_rows
     from princdiff.estimators import PDA, SPARDA
@@ -16,7 +19,6 @@ if TYPE_CHECKING:
     from princdiff.paired import PairedPDA, paired_test
     from princdiff.relaxation.relax import RelaxResult, relax
     from princdiff.result import DifferenceResult, load
-    from princdiff.singlecell import get, pl, tl
 
 __version__ = "0.1.0"
 
@@ -46,7 +48,7 @@ _HOME = {
 }
 
 # Modules that are public names: the AnnData face.
-_ROOMS = {"tl": "singlecell.tl", "pl": "singlecell.pl", "get": "singlecell.get"}
+_MODULES = ("tl", "pl", "get")
 
 __all__ = [
     "PDA",
@@ -77,15 +79,15 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     if name in _HOME:
-        value = getattr(import_module(f"princdiff.{_HOME[name]}"), name)
+        value = getattr(_import_module(f"princdiff.{_HOME[name]}"), name)
         globals()[name] = value
         return value
-    if name in _ROOMS:
-        return import_module(f"princdiff.{_ROOMS[name]}")
+    if name in _MODULES:
+        return _import_module(f"princdiff.{name}")
     raise AttributeError(f"module 'princdiff' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME, *_ROOMS])
+    return sorted(__all__)

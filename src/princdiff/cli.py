@@ -498,7 +498,8 @@ def _decide(result: DifferenceResult, arguments: argparse.Namespace) -> tuple[in
 
 
 def _smallest_pvalue(result: DifferenceResult) -> float:
-    return result.test.smallest_attainable_pvalue
+    smallest = result.test.smallest_attainable_pvalue
+    return smallest if smallest == smallest else 1.0
 
 
 def _score(arguments: argparse.Namespace) -> int:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from princdiff.data import validate
+from princdiff.data import parameters, validate
 from princdiff.data.labels import Labels
+from princdiff.data.parameters import Choice, Either, Level, Number
+from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.row_chunks import times
 from princdiff.data.samples import Samples, Scale
 from princdiff.divergences import Divergence, Wasserstein2, get, report
@@ -22,8 +25,7 @@ from princdiff.inference.tuning import SparsityPath, choose_level, choose_penalt
 from princdiff.relaxation.bounds import Certificate
 from princdiff.relaxation.certificate import certify
 from princdiff.solvers.growing import first_sample, one_sample, solve_growing
-from princdiff.solvers.paper_recipe import relax_and_tighten, relaxed_starts
-from princdiff.solvers.search import EFFORTS
+from princdiff.solvers.relax_and_tighten import relax_and_tighten, relaxed_starts
 from princdiff.solvers.several_directions import constraints, is_spread, next_direction, remainder
 from princdiff.solvers.solve import Solution, solve
 from princdiff.solvers.whitening import solve_whitened
@@ -31,6 +33,14 @@ from princdiff.solvers.whitening import solve_whitened
 # "auto" looks for so many directions at most, and stops at the first that is not significant.
 _MOST_COMPONENTS = 10
 _LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class _Allowed:
+    """What a direction may have: so many features, or any number at a penalty."""
+
+    level: int
+    penalty: float = 0.0
 
 
 class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -66,26 +76,45 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self
         """
         self._check_parameters()
-        samples, labels = self._check_data(X, y, sample_weight)
-        rng = validate.generator(self.random_state)
-        solutions, certificates = self._find(samples, labels, rng)
-        self._store(solutions, certificates, samples, labels)
-        return self
+        problem = self._problem(X, y, sample_weight, estimator=self)
+        self.classes_ = np.array(problem.classes, dtype=np.asarray(y).dtype)
+        return self._fit_problem(problem, Run.from_options(self.random_state, self.n_jobs))
 
-    def _check_data(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[Samples, Labels]:
-        rows = validate.check_rows(self, X, reset=True, streams=True)
-        self.classes_, codes = validate.check_groups(y, rows.shape[0])
-        weights = validate.check_weights(sample_weight, rows, codes, self.classes_)
-        if weights is not None and not weights.all():
-            # A row without weight is a row that is not there.
-            present = weights > 0
-            rows, codes, weights = rows[present], codes[present], weights[present]
-            weights = None if (weights == weights[0]).all() else weights
-        samples = Samples(rows, self.scale, weights=weights)
-        samples.refuse_overflow(self._compared.degree)
-        return samples, Labels(codes, len(self.classes_), weights=weights)
+    def fit_problem(self, problem: Problem, run: Run) -> Self:
+        """As `fit`, for a problem that has been checked and has this estimator's divergence and scale.
+
+        Parameters
+        ----------
+        problem : Problem
+            Rows and groups.
+        run : Run
+            Seed and threads, instead of ``random_state`` and ``n_jobs``.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        self.n_features_in_, self.classes_ = problem.n_features, np.array(problem.classes)
+        return self._fit_problem(problem, run)
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any, estimator: BaseEstimator | None = None) -> Problem:
+        return Problem.from_arrays(
+            X,
+            y,
+            divergence=self.divergence,
+            scale=self.scale,
+            design=Design(sample_weight),
+            estimator=estimator,
+        )
+
+    def _fit_problem(self, problem: Problem, run: Run) -> Self:
+        # What a former fit had and this one may lack.
+        for name in ("component_pvalues_", "path_", "group_means_", "group_deviations_"):
+            self.__dict__.pop(name, None)
+        solutions, certificates = self._find(problem, run)
+        self._store(problem, solutions, certificates)
+        return self
 
     def component_pvalues(
         self,
@@ -111,29 +140,32 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             power. The others are descriptive: the earlier directions were found with the same labels.
         """
         check_is_fitted(self)
-        samples, labels = clone(self)._check_data(X, y, sample_weight)
-        seed = int(validate.generator(self.random_state).integers(2**31))
+        parameters.check({"n_permutations": n_permutations})
+        problem = self._problem(X, y, sample_weight)
+        return self.problem_pvalues(problem, Run.from_options(self.random_state, self.n_jobs), n_permutations)
+
+    def problem_pvalues(self, problem: Problem, run: Run, n_permutations: int = 99) -> NDArray[np.float64]:
+        """As `component_pvalues`, for the problem of the fit."""
         pvalues = []
         for number, direction in enumerate(self.components_):
-            rest = self._rest(samples, labels, self.components_[:number]) if number else samples
+            rest = self._rest(problem, self.components_[:number]) if number else problem.samples
             level = np.count_nonzero(direction) if self.support_.sum() < len(direction) else len(direction)
             pvalues.append(
                 remainder_pvalue(
                     rest,
-                    labels,
-                    self._compared,
+                    problem.labels,
+                    problem.divergence,
                     int(level),
-                    seed,
+                    run.seed_for(),
                     n_permutations=n_permutations,
-                    n_jobs=self.n_jobs,
+                    n_jobs=run.n_jobs,
                 )
             )
         return np.array(pvalues)
 
-    def _find(
-        self, samples: Samples, labels: Labels, rng: np.random.Generator
-    ) -> tuple[list[Solution], list[Certificate | None]]:
+    def _find(self, problem: Problem, run: Run) -> tuple[list[Solution], list[Certificate | None]]:
         """The directions one after another, as many as asked for or as are significant."""
+        samples, labels, rng = problem.samples, problem.labels, run.rng()
         automatic = self.n_components == "auto"
         wanted = samples.n_features if automatic else int(self.n_components)
         if wanted > samples.n_features:
@@ -142,139 +174,139 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             )
         wanted = min(wanted, _MOST_COMPONENTS) if automatic else wanted
         seed = int(rng.integers(2**31)) if automatic else 0
-        first = self._solve(samples, labels, rng)
-        level = self._level(first, samples)
+
+        def pvalue(rest: Samples, level: int) -> float:
+            return remainder_pvalue(rest, labels, problem.divergence, level, seed, n_jobs=run.n_jobs)
+
+        allowed = self._allowed(problem, run, rng)
+        first = self._first(problem, run, rng, allowed)
+        level = self._level(first, allowed)
         solutions, pvalues = [first], []
-        certificates = [self._certify(samples, labels, level, first)]
+        certificates = [self._certify(problem, samples, level, first)]
         if automatic:
-            pvalues.append(self._remainder_pvalue(samples, labels, level, seed))
+            pvalues.append(pvalue(samples, level))
         while len(solutions) < wanted and not (automatic and pvalues[-1] > _LEVEL):
             earlier = np.array([solution.direction for solution in solutions])
-            rest = self._rest(samples, labels, earlier)
-            level = self._next_level(rest, labels, rng)
+            rest = self._rest(problem, earlier)
+            allowed = self._allowed_next(problem, rest, run, rng, allowed)
             if automatic:
-                pvalue = self._remainder_pvalue(rest, labels, level, seed)
-                if pvalue > _LEVEL:
+                if (found_by_chance := pvalue(rest, allowed.level)) > _LEVEL:
                     break
-                pvalues.append(pvalue)
-            found = next_direction(
-                samples,
-                labels,
-                self._compared,
-                earlier,
-                level,
-                lambda few, size: self._search(few, labels, rng, level=size, penalty=self._penalty),
-                disjoint=self._disjoint,
-                uncorrelated=self._uncorrelated,
-            )
+                pvalues.append(found_by_chance)
+            found = self._next(problem, run, rng, earlier, allowed)
             # Rounding leaves a difference where there is none.
             differs = found.value > 1e-12 * solutions[0].value
             if not (differs and is_spread(samples, labels, found.direction)):
                 warnings.warn(
                     f"only {len(solutions)} of {wanted} directions were found: nothing is left to differ",
                     UserWarning,
-                    stacklevel=3,
+                    stacklevel=4,
                 )
                 break
             solutions.append(found)
-            sharing = level < samples.n_features and not self._disjoint
-            certificates.append(None if sharing else self._certify(rest, labels, level, found))
+            sharing = allowed.level < samples.n_features and not self._disjoint
+            certificates.append(None if sharing else self._certify(problem, rest, allowed.level, found))
         if automatic:
             self.component_pvalues_ = np.array(pvalues)
         return solutions, certificates
 
-    def _rest(self, samples: Samples, labels: Labels, earlier: NDArray[np.float64]) -> Samples:
-        taken_out = constraints(samples, labels, earlier, self._uncorrelated)
-        return remainder(samples, earlier, self._disjoint, taken_out)
+    def _next(
+        self,
+        problem: Problem,
+        run: Run,
+        rng: np.random.Generator,
+        earlier: NDArray[np.float64],
+        allowed: _Allowed,
+    ) -> Solution:
+        """The best direction after earlier ones."""
+        return next_direction(
+            problem.samples,
+            problem.labels,
+            problem.divergence,
+            earlier,
+            allowed.level,
+            lambda few, size: self._search(problem, few, run, rng, _Allowed(size, allowed.penalty)),
+            disjoint=self._disjoint,
+            uncorrelated=self._uncorrelated(problem.divergence),
+        )
 
-    @property
-    def _uncorrelated(self) -> bool:
-        """Whether further directions are told apart by their projections, for want of a length."""
-        return self.metric == "whitened" or self._compared.degree == 0
+    def _rest(self, problem: Problem, earlier: NDArray[np.float64]) -> Samples:
+        uncorrelated = self._uncorrelated(problem.divergence)
+        taken_out = constraints(problem.samples, problem.labels, earlier, uncorrelated)
+        return remainder(problem.samples, earlier, self._disjoint, taken_out)
 
-    @property
-    def _compared(self) -> Divergence:
-        return get(self.divergence)
+    def _uncorrelated(self, divergence: Divergence) -> bool:
+        """Whether further directions differ in their projections, since their length means nothing."""
+        return self.metric == "whitened" or divergence.degree == 0
 
-    # What SPARDA has besides.
+    # What SPARDA does in another way.
     _disjoint = False
-    _penalty = 0.0
 
-    def _next_level(self, rest: Samples, labels: Labels, rng: np.random.Generator) -> int:
-        """Features that a further direction may use."""
-        return rest.n_features
+    def _allowed(self, problem: Problem, run: Run, rng: np.random.Generator) -> _Allowed:
+        """What the first direction may have."""
+        return _Allowed(problem.n_features)
 
-    def _remainder_pvalue(self, rest: Samples, labels: Labels, level: int, seed: int) -> float:
-        return remainder_pvalue(rest, labels, self._compared, level, seed, n_jobs=self.n_jobs)
+    def _allowed_next(
+        self, problem: Problem, rest: Samples, run: Run, rng: np.random.Generator, before: _Allowed
+    ) -> _Allowed:
+        """What a further direction may have."""
+        return before
+
+    def _first(self, problem: Problem, run: Run, rng: np.random.Generator, allowed: _Allowed) -> Solution:
+        return self._search(problem, problem.samples, run, rng, allowed)
+
+    def _level(self, solution: Solution, allowed: _Allowed) -> int:
+        """Features that a direction may have in the problem that was solved."""
+        return allowed.level
 
     def _certify(
-        self, samples: Samples, labels: Labels, level: int, solution: Solution
+        self, problem: Problem, samples: Samples, level: int, solution: Solution
     ) -> Certificate | None:
-        plain = self.metric == "euclidean" and isinstance(self._compared, Wasserstein2)
-        return certify(samples, labels, level, solution.direction, self.certify if plain else False)
+        plain = self.metric == "euclidean" and isinstance(problem.divergence, Wasserstein2)
+        return certify(samples, problem.labels, level, solution.direction, self.certify if plain else False)
 
     def _check_parameters(self) -> None:
-        compared = self._compared
+        parameters.check(self.get_params(deep=False), **self._rules)
+        compared = get(self.divergence)
         if self.certify is True and not isinstance(compared, Wasserstein2):
             raise ValueError(
                 f"certify=True: a bound exists for the squared Wasserstein distance only, not for "
                 f"{compared.name}"
             )
-        if self.n_components != "auto":
-            validate.check_positive("n_components", self.n_components, whole=True)
-        # What a former fit had and this one may lack.
-        self.__dict__.pop("component_pvalues_", None)
-        validate.check_choice("scale", self.scale, (None, "pooled", "within"))
-        validate.check_choice("metric", self.metric, ("euclidean", "whitened"))
         if self.metric == "whitened" and self.scale == "within":
             raise ValueError(
                 'metric="whitened" measures directions over all rows; use scale="pooled" or None'
             )
-        validate.check_choice("effort", self.effort, tuple(EFFORTS))
-        validate.check_subsample(self.subsample)
-        validate.check_choice("certify", self.certify, (True, False, "auto"))
-        validate.check_positive("max_iter", self.max_iter, whole=True)
-        validate.check_positive("tol", self.tol, whole=False)
 
-    def _solve(self, samples: Samples, labels: Labels, rng: np.random.Generator) -> Solution:
-        return self._search(samples, labels, rng, level=samples.n_features)
+    # Where the rule of a parameter is not that of `princdiff.data.parameters`.
+    _rules: dict[str, Any] = {}
 
     def _search(
-        self,
-        samples: Samples,
-        labels: Labels,
-        rng: np.random.Generator,
-        *,
-        level: int,
-        penalty: float = 0.0,
+        self, problem: Problem, samples: Samples, run: Run, rng: np.random.Generator, allowed: _Allowed
     ) -> Solution:
         options: dict[str, Any] = {
             "effort": self.effort,
             "max_iter": self.max_iter,
             "tol": self.tol,
             "rng": rng,
-            "n_jobs": self.n_jobs,
+            "n_jobs": run.n_jobs,
         }
-        compared = self._compared
+        labels, divergence = problem.labels, problem.divergence
         if self.metric == "whitened":
-            return solve_whitened(samples, labels, compared, level=level, **options)
+            return solve_whitened(samples, labels, divergence, level=allowed.level, **options)
+        options |= {"level": allowed.level, "penalty": allowed.penalty}
         first = first_sample(samples, self.subsample)
         if first is not None:
-            options["first"] = first
-            return solve_growing(samples, labels, compared, level=level, penalty=penalty, **options)
+            return solve_growing(samples, labels, divergence, first=first, **options)
         starts = None
-        if self.effort == "thorough" and len(self.classes_) == 2 and _relaxable(samples):
+        if self.effort == "thorough" and labels.n_groups == 2 and _relaxable(samples):
             starts = relaxed_starts(samples, labels, rng, count=8)
-        return solve(samples, labels, compared, level=level, penalty=penalty, extra_starts=starts, **options)
+        return solve(samples, labels, divergence, extra_starts=starts, **options)
 
     def _store(
-        self,
-        solutions: list[Solution],
-        certificates: list[Certificate | None],
-        samples: Samples,
-        labels: Labels,
+        self, problem: Problem, solutions: list[Solution], certificates: list[Certificate | None]
     ) -> None:
-        compared = self._compared
+        samples, labels, compared = problem.samples, problem.labels, problem.divergence
         self.components_ = np.array([solution.direction for solution in solutions])
         self.divergences_ = np.array([solution.value for solution in solutions])
         if self.metric == "euclidean":
@@ -293,12 +325,9 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         )
         if self.scale == "within":
             self.group_means_, self.group_deviations_ = _group_moments(samples, labels)
+            self.scale_ = _root_mean_square(self.group_deviations_, labels.proportions[0])
         else:
             self.scale_ = np.ones(samples.n_features) if self.scale is None else samples.deviation
-
-    def _level(self, solution: Solution, samples: Samples) -> int:
-        """Features that a direction may have in the problem that was solved."""
-        return samples.n_features
 
     def transform(self, X: ArrayLike, y: ArrayLike | None = None) -> NDArray:
         """Project rows on the direction found.
@@ -306,10 +335,10 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         Parameters
         ----------
         X : array, DataFrame or scipy.sparse matrix of shape (n_rows, n_features)
-            Rows to project. They are scaled as the fitted rows were, but not centred.
+            Rows to project. They are divided by ``scale_``, but not centred.
         y : array of shape (n_rows,), optional
-            Groups of the rows; needed for ``scale="within"`` only, which has a mean and a standard
-            deviation for each group.
+            Groups of the rows, for ``scale="within"``: rows are then centred and scaled by the moments of
+            their own group, as in the fit.
 
         Returns
         -------
@@ -317,17 +346,12 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         """
         check_is_fitted(self)
         rows = validate.check_rows(self, X, reset=False, streams=True)
-        if self.scale == "within":
+        if self.scale == "within" and y is not None:
             return self._transform_within(rows, y)
         factors = _inverse(self.scale_)
         return times(rows, (self.components_ * factors).T.astype(rows.dtype))
 
-    def _transform_within(self, rows: NDArray | sp.csr_matrix, y: ArrayLike | None) -> NDArray:
-        if y is None:
-            raise ValueError(
-                'scale="within" centres and scales each group by itself, so the labels are needed: '
-                "call transform(X, y)"
-            )
+    def _transform_within(self, rows: NDArray | sp.csr_matrix, y: ArrayLike) -> NDArray:
         codes = self._known_codes(y, rows.shape[0])
         result = np.zeros((rows.shape[0], len(self.components_)), rows.dtype)
         for code in range(len(self.classes_)):
@@ -335,11 +359,6 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             part = times(rows[codes == code], weights.T)
             result[codes == code] = part - weights @ self.group_means_[code]
         return result
-
-    def fit_transform(self, X: ArrayLike, y: ArrayLike | None = None, **fit_params: Any) -> NDArray:
-        """Fit, then project the same rows; the labels serve both."""
-        fitted = self.fit(X, y, **fit_params)  # type: ignore[arg-type]
-        return fitted.transform(X, y if self.scale == "within" else None)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Divergence of other rows along the first direction (held-out divergence).
@@ -364,11 +383,14 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         present = np.unique(codes)
         if len(present) < len(self.classes_):
             lost = [str(name) for code, name in enumerate(self.classes_) if code not in present]
-            raise ValueError(f"no row of group {', '.join(map(repr, lost))} in y: nothing to compare with")
+            raise ValueError(
+                f"no row of group {', '.join(map(repr, lost))} in y: nothing to compare with; to "
+                "cross-validate, use folds that have rows of every group, such as cv=StratifiedKFold(5)"
+            )
         weights = validate.check_weights(sample_weight, projected, codes, self.classes_)
         labels = Labels(codes, len(self.classes_), weights=weights)
         column = np.ascontiguousarray(projected[:, 0], dtype=np.float64)
-        return float(report(self._compared, column[None] - column.mean(), labels)[0])
+        return float(report(get(self.divergence), column[None] - column.mean(), labels)[0])
 
     def _known_codes(self, y: ArrayLike, n_rows: int) -> NDArray[np.uint8]:
         labels = np.asarray(y).ravel()
@@ -447,6 +469,11 @@ class PDA(_PrincipalDifferences):
         negative. NaN for divergences that do not depend on scale, which have no shares.
     support_ : bool array of shape (n_features,)
         Features with a weight in any direction.
+    scale_ : array of shape (n_features,)
+        What features are divided by in `transform`: ones, their standard deviation over all rows
+        ("pooled"), or within the groups ("within").
+    group_means_, group_deviations_ : arrays of shape (n_groups, n_features)
+        For ``scale="within"``: moments of each group, used by `transform` where it is given the groups.
     component_pvalues_ : array of shape (n_components,)
         For "auto": p-values of what was left when each direction was found. Descriptive, since the earlier
         directions were found with the same labels.
@@ -521,7 +548,7 @@ class SPARDA(_PrincipalDifferences):
         (their weights on common features cancel). "disjoint": they use other features only.
     divergence : str, Divergence or callable, default="wasserstein2"
         What "different" means for two columns of numbers, as in `PDA`.
-    recipe : {"portfolio", "paper"}, default="portfolio"
+    method : {"search", "paper"}, default="search"
         "paper": the paper's pipeline as printed (RELAX at ``penalty``, then tightening from its leading
         eigenvector at that sparsity) instead of our search; two groups.
     scale : {None, "pooled", "within"}, default=None
@@ -549,7 +576,7 @@ class SPARDA(_PrincipalDifferences):
 
     Attributes
     ----------
-    components_, divergences_, upper_bounds_, certificates_, shares_, support_, classes_, n_iter_
+    components_, divergences_, upper_bounds_, certificates_, shares_, support_, scale_, classes_, n_iter_
         As in `PDA`.
     path_ : SparsityPath
         For "auto": the held-out divergence along the path, and what was chosen.
@@ -581,7 +608,7 @@ class SPARDA(_PrincipalDifferences):
         n_components: int | str = 1,
         supports: str = "shared",
         divergence: str | Divergence | Callable = "wasserstein2",
-        recipe: str = "portfolio",
+        method: str = "search",
         scale: Scale = None,
         metric: str = "euclidean",
         max_iter: int = 500,
@@ -598,7 +625,7 @@ class SPARDA(_PrincipalDifferences):
         self.n_components = n_components
         self.supports = supports
         self.divergence = divergence
-        self.recipe = recipe
+        self.method = method
         self.scale = scale
         self.metric = metric
         self.max_iter = max_iter
@@ -609,20 +636,25 @@ class SPARDA(_PrincipalDifferences):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    _rules = {
+        "n_features": Either(Level(), None),
+        "penalty": Either(Number(0, closed="low"), "auto", None),
+        "method": Choice("search", "paper"),
+        "supports": Choice("shared", "disjoint"),
+    }
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.n_features is not None and self.penalty is not None:
             raise ValueError(
                 f"give n_features or penalty, not both (got {self.n_features!r} and {self.penalty!r})"
             )
-        validate.check_choice("recipe", self.recipe, ("portfolio", "paper"))
-        validate.check_choice("supports", self.supports, ("shared", "disjoint"))
-        if self.recipe == "paper" and self.penalty is None:
-            raise ValueError('recipe="paper" starts from a penalty: give penalty=')
-        if self.recipe == "paper" and not isinstance(self._compared, Wasserstein2):
-            raise ValueError('recipe="paper" relaxes the squared Wasserstein distance; use "portfolio"')
-        if self.recipe == "paper" and self.n_components != 1:
-            raise ValueError(f'recipe="paper" finds one direction, got n_components={self.n_components!r}')
+        if self.method == "paper" and self.penalty is None:
+            raise ValueError('method="paper" starts from a penalty: give penalty=')
+        if self.method == "paper" and not isinstance(get(self.divergence), Wasserstein2):
+            raise ValueError('method="paper" relaxes the squared Wasserstein distance; use "search"')
+        if self.method == "paper" and self.n_components != 1:
+            raise ValueError(f'method="paper" finds one direction, got n_components={self.n_components!r}')
         if self.penalty is not None and self.n_components != 1 and self.supports != "disjoint":
             raise ValueError(
                 'several directions with a penalty need supports="disjoint"; or give n_features instead'
@@ -630,27 +662,34 @@ class SPARDA(_PrincipalDifferences):
         if self.penalty is not None and self.metric == "whitened":
             raise ValueError('metric="whitened" goes with n_features, not with penalty')
 
-    def _solve(self, samples: Samples, labels: Labels, rng: np.random.Generator) -> Solution:
-        # A path of an earlier fit would be taken for this one's.
-        self.__dict__.pop("path_", None)
-        if self.penalty is not None:
-            return self._solve_penalised(samples, labels, rng)
-        if self.n_features is None or self.n_features == "auto":
-            self.path_ = choose_level(
-                *self._tuning_rows(samples, labels, rng),
-                self._compared,
-                rng,
-                one_standard_error=self.one_standard_error,
-                n_jobs=self.n_jobs,
-            )
-            self._chosen = int(self.path_.chosen)
-        else:
-            self._chosen = validate.check_level(self.n_features, samples.n_features)
-        return self._search(samples, labels, rng, level=self._chosen)
-
     @property
     def _disjoint(self) -> bool:  # type: ignore[override]
         return self.supports == "disjoint"
+
+    def _allowed(self, problem: Problem, run: Run, rng: np.random.Generator) -> _Allowed:
+        if self.penalty is None and self.n_features not in (None, "auto"):
+            return _Allowed(validate.check_level(self.n_features, problem.n_features))
+        if self.penalty not in (None, "auto"):
+            return _Allowed(problem.n_features, float(self.penalty))  # type: ignore[arg-type]
+        choose = choose_level if self.penalty is None else choose_penalty
+        self.path_ = choose(
+            *self._tuning_rows(problem.samples, problem.labels, rng),
+            problem.divergence,
+            rng,
+            one_standard_error=self.one_standard_error,
+            n_jobs=run.n_jobs,
+        )
+        if self.penalty is None:
+            return _Allowed(int(self.path_.chosen))
+        return _Allowed(problem.n_features, self.path_.chosen)
+
+    def _allowed_next(
+        self, problem: Problem, rest: Samples, run: Run, rng: np.random.Generator, before: _Allowed
+    ) -> _Allowed:
+        if self.penalty is not None or self.n_features not in (None, "auto"):
+            return before
+        rows = self._tuning_rows(rest, problem.labels, rng)
+        return _Allowed(int(choose_level(*rows, problem.divergence, rng, n_jobs=run.n_jobs).chosen))
 
     def _tuning_rows(
         self, samples: Samples, labels: Labels, rng: np.random.Generator
@@ -659,32 +698,18 @@ class SPARDA(_PrincipalDifferences):
         first = first_sample(samples, self.subsample)
         return (samples, labels) if first is None else one_sample(samples, labels, first, rng)
 
-    def _next_level(self, rest: Samples, labels: Labels, rng: np.random.Generator) -> int:
-        if self.penalty is not None or self.n_features not in (None, "auto"):
-            return rest.n_features if self.penalty is not None else self._chosen
-        rows = self._tuning_rows(rest, labels, rng)
-        return int(choose_level(*rows, self._compared, rng, n_jobs=self.n_jobs).chosen)
-
-    def _level(self, solution: Solution, samples: Samples) -> int:
-        # A penalised solution is compared with directions of as many features.
-        return max(1, int(np.count_nonzero(solution.direction))) if self.penalty is not None else self._chosen
-
-    def _solve_penalised(self, samples: Samples, labels: Labels, rng: np.random.Generator) -> Solution:
-        if self.penalty == "auto":
-            self.path_ = choose_penalty(
-                *self._tuning_rows(samples, labels, rng),
-                self._compared,
-                rng,
-                one_standard_error=self.one_standard_error,
-                n_jobs=self.n_jobs,
+    def _first(self, problem: Problem, run: Run, rng: np.random.Generator, allowed: _Allowed) -> Solution:
+        if self.method == "paper":
+            return relax_and_tighten(
+                problem.samples, problem.labels, allowed.penalty, rng, max_iter=self.max_iter, tol=self.tol
             )
-            penalty = self.path_.chosen
-        else:
-            penalty = validate.check_penalty(self.penalty)
-        self._penalty = penalty
-        if self.recipe == "paper":
-            return relax_and_tighten(samples, labels, penalty, rng, max_iter=self.max_iter, tol=self.tol)
-        return self._search(samples, labels, rng, level=samples.n_features, penalty=penalty)
+        return super()._first(problem, run, rng, allowed)
+
+    def _level(self, solution: Solution, allowed: _Allowed) -> int:
+        # A penalised solution is compared with directions of as many features.
+        if self.penalty is None:
+            return allowed.level
+        return max(1, int(np.count_nonzero(solution.direction)))
 
 
 def _relaxable(samples: Samples) -> bool:
@@ -694,6 +719,13 @@ def _relaxable(samples: Samples) -> bool:
 
 def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
+
+
+def _root_mean_square(deviations: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard deviation within the groups, shape (n_features,); 0 where a group has none."""
+    largest = deviations.max(axis=0)
+    ratios = deviations * _inverse(largest)
+    return np.where(deviations.min(axis=0) > 0, largest * np.sqrt(shares @ ratios**2), 0.0)
 
 
 def _group_moments(samples: Samples, labels: Labels) -> tuple[NDArray, NDArray]:

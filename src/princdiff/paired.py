@@ -12,12 +12,14 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from princdiff.data import validate
+from princdiff.data import parameters, validate
+from princdiff.data.row_chunks import times
 from princdiff.inference.permutation import PermutationResult, permutation_test
 from princdiff.solvers.sparsity import oriented
 
@@ -62,14 +64,15 @@ class PairedPDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         Parameters
         ----------
-        X, y : arrays of shape (n_units, n_features)
-            First and second measurement of the same units, in the same order.
+        X, y : arrays, DataFrames or scipy.sparse matrices of shape (n_units, n_features)
+            First and second measurement of the same units. Arrays have them in the same order; two
+            DataFrames must have the same index, and their columns are matched by name.
 
         Returns
         -------
         self
         """
-        validate.check_positive("n_components", self.n_components, whole=True)
+        parameters.check(self.get_params(deep=False), n_components=parameters.Whole(1))
         before, after = _checked_pair(self, X, y)
         if self.n_components > min(before.shape):
             raise ValueError(
@@ -87,7 +90,8 @@ class PairedPDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def transform(self, X: ArrayLike) -> NDArray:
         """Project rows on the directions, shape (n_rows, n_components)."""
         check_is_fitted(self)
-        return validate_data(self, X, reset=False) @ self.components_.T
+        rows = validate.check_rows(self, X, reset=False, streams=True)
+        return times(rows, self.components_.T.astype(rows.dtype))
 
     @property
     def _n_features_out(self) -> int:
@@ -97,6 +101,8 @@ class PairedPDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.target_tags.two_d_labels = True
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
@@ -106,7 +112,8 @@ def paired_test(X: ArrayLike, Y: ArrayLike, **options: Any) -> PermutationResult
     Parameters
     ----------
     X, Y : arrays or DataFrames of shape (n_units, n_features)
-        First and second measurement of the same units, in the same order.
+        First and second measurement of the same units. Arrays have them in the same order; two DataFrames
+        must have the same index, and their columns are matched by name.
     **options
         Passed to `princdiff.permutation_test`.
 
@@ -138,6 +145,10 @@ def paired_test(X: ArrayLike, Y: ArrayLike, **options: Any) -> PermutationResult
 
 def _checked_pair(estimator: BaseEstimator, X: Any, Y: Any) -> tuple[NDArray, NDArray]:
     """Both measurements as finite numbers of one shape; columns of two DataFrames are matched by name."""
+    if Y is None:
+        raise ValueError(
+            "requires y to be passed, but the target y is None: y is the second measurement of the units"
+        )
     if hasattr(X, "columns") and hasattr(Y, "columns"):
         lost = [str(name) for name in X.columns if name not in Y.columns]
         if lost or len(X.columns) != len(Y.columns):
@@ -145,15 +156,7 @@ def _checked_pair(estimator: BaseEstimator, X: Any, Y: Any) -> tuple[NDArray, ND
                 f"the two measurements have different columns; not in the second: {', '.join(lost) or 'none'}"
             )
         Y = Y[list(X.columns)]
-        if (
-            len(X) == len(Y)
-            and not X.index.equals(Y.index)
-            and X.index.sort_values().equals(Y.index.sort_values())
-        ):
-            raise ValueError(
-                "the two measurements have the same row labels in another order, and pairs are matched by "
-                "place: give the second as Y.loc[X.index]"
-            )
+        _refuse_other_units(X, Y)
     before, after = (
         np.asarray(_dense(validate.check_rows(owner, rows, reset=True)), dtype=np.float64)
         for owner, rows in ((estimator, X), (BaseEstimator(), Y))
@@ -164,6 +167,33 @@ def _checked_pair(estimator: BaseEstimator, X: Any, Y: Any) -> tuple[NDArray, ND
             "per unit in both, in the same order"
         )
     return before, after
+
+
+def _refuse_other_units(X: Any, Y: Any) -> None:
+    """Rows are paired by their place; row labels that say otherwise must not be ignored."""
+    first, second = getattr(X, "index", None), getattr(Y, "index", None)
+    if first is None or second is None or first.equals(second):
+        return
+    if any(
+        isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1 for index in (first, second)
+    ):
+        # Numbered rows: their labels are their places and say nothing about units.
+        return
+    only = [
+        f"{len(labels)} only in the {which}, such as {str(labels[0])!r}"
+        for which, labels in (("first", first.difference(second)), ("second", second.difference(first)))
+        if len(labels)
+    ]
+    if only:
+        raise ValueError(
+            f"the two measurements are of different units: {' and '.join(only)} (by their row labels). Give "
+            "the units of both, both = X.index.intersection(Y.index), as X.loc[both] and Y.loc[both]; or "
+            "to_numpy() of both, if rows that stand at the same place belong together"
+        )
+    raise ValueError(
+        "the two measurements have the same row labels in another order, and pairs are matched by "
+        "place: give the second as Y.loc[X.index]"
+    )
 
 
 def _dense(rows: Any) -> Any:

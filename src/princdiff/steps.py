@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,15 +12,15 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from princdiff import policy
-from princdiff.data.problem import Problem
-from princdiff.data.samples import Samples, Scale
-from princdiff.divergences import Divergence, Wasserstein2, get
+from princdiff.data.problem import Problem, Run
+from princdiff.data.samples import Scale
+from princdiff.divergences import Wasserstein2
 from princdiff.estimators import SPARDA
 from princdiff.inference.alone import AloneResult, alone_test
 from princdiff.inference.contrasts import Design
 from princdiff.inference.permutation import permutation_test
 from princdiff.inference.relabelling import scheme_of
-from princdiff.inference.stability import stability_selection
+from princdiff.inference.stability import StabilityOptions, run_half_samples
 from princdiff.result import build, explain
 from princdiff.result.effects import Effect, direction_effect
 from princdiff.result.parts import CertificatePart, PathPart, SelectionPart, TestPart
@@ -36,47 +35,26 @@ class Options:
 
     n_features: int | str = "auto"
     n_components: int | str = 1
-    divergence: str | Divergence | Callable = "wasserstein2"
+    divergence: Any = "auto"
     scale: Scale = "pooled"
     n_permutations: int = 999
-    permute: str = "within"
+    permute: str = "auto"
     certify: bool | str = "auto"
     select: bool = True
-    time_budget: float | None = None
-    random_state: Any = 0
-    n_jobs: int | None = None
-    progress: bool = False
-
-    def __post_init__(self) -> None:
-        count = self.n_permutations
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
-            raise ValueError(f"n_permutations must be a whole number, 0 or more, got {count!r}")
-        object.__setattr__(self, "n_permutations", int(count))
-        object.__setattr__(self, "divergence", get(self.divergence))
+    error: str = "fwer"
 
     def to_dict(self) -> dict[str, Any]:
-        """The options as plain data."""
-        state = self.random_state
-        return {
-            **{
-                name: getattr(self, name)
-                for name in ("n_features", "n_components", "scale", "n_permutations")
-            },
-            "divergence": self.divergence.name,  # type: ignore[union-attr]
-            "random_state": state if isinstance(state, int | None) else str(state),
-            "time_budget": self.time_budget,
-        }
+        """The options as plain data; what the divergence became is told elsewhere."""
+        names = ("n_features", "n_components", "scale", "n_permutations", "error")
+        return {name: getattr(self, name) for name in names}
 
 
 class Clock:
-    """Seconds of each step, and what is left of the budget."""
+    """Seconds of each step."""
 
-    def __init__(self, budget: float | None) -> None:
-        if budget is not None and not budget > 0:
-            raise ValueError(f"time_budget must be a positive number of seconds, got {budget!r}")
-        self.budget = budget
+    def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
-        self._begin = self._last = time.perf_counter()
+        self._last = time.perf_counter()
 
     def done(self, step: str) -> None:
         """Note how long a step took."""
@@ -84,20 +62,20 @@ class Clock:
         self.seconds[step] = round(now - self._last, 3)
         self._last = now
 
-    @property
-    def left(self) -> float:
-        """Seconds left; infinite without a budget."""
-        return np.inf if self.budget is None else self.budget - (time.perf_counter() - self._begin)
-
 
 class Comparison:
     """The steps of a comparison, in the order of their importance."""
 
-    def __init__(self, prepared: Prepared, options: Options, clock: Clock, seed: int) -> None:
-        self.data, self.options, self.clock, self.seed = prepared, options, clock, seed
-        self.scale, self.n_permutations, self.n_jobs = options.scale, options.n_permutations, options.n_jobs
-        self.divergence = get(options.divergence)
+    def __init__(self, prepared: Prepared, options: Options, run: Run, clock: Clock) -> None:
+        self.data, self.options, self.clock, self.how = prepared, options, clock, run
         self.notes: list[str] = []
+        kinds = prepared.kinds
+        self.divergence, self.why_divergence = policy.choose_divergence(
+            options.divergence, prepared.rows, kinds
+        )
+        self.problem = Problem.from_prepared(
+            prepared, divergence=self.divergence, scale=options.scale, permute=options.permute
+        )
 
     def run(self) -> dict[str, Any]:
         """All steps; what `DifferenceResult` holds, notes and parameters aside."""
@@ -142,23 +120,18 @@ class Comparison:
     # The direction.
 
     def _fit(self) -> SPARDA:
-        fit = SPARDA(
-            n_features=self.options.n_features,
-            n_components=self.options.n_components,
-            divergence=self.divergence,
-            scale=self.scale,
-            certify=self.options.certify,
-            random_state=self.seed,
-            n_jobs=self.n_jobs,
-        )
         with self._stage("fitting"):
-            fit.fit(self.data.rows, self.data.codes, sample_weight=self.data.weights)
+            fit = self._direction(self.options.n_features, certify=self.options.certify)
+            fit.set_params(n_components=self.options.n_components).fit_problem(self.problem, self.how)
         self.clock.done("fitting")
         return fit
 
+    def _direction(self, n_features: int | str, **options: Any) -> SPARDA:
+        return SPARDA(n_features=n_features, divergence=self.divergence, scale=self.problem.scale, **options)
+
     def _stage(self, name: str) -> tqdm:
         """What is being done, where it has no bar of its own."""
-        hidden = None if self.options.progress else True
+        hidden = None if self.how.progress else True
         return tqdm(total=0, desc=name, bar_format="{desc} ...", disable=hidden, leave=False)
 
     def _certificate(self, fit: SPARDA) -> CertificatePart:
@@ -179,7 +152,7 @@ class Comparison:
         total = np.where(kind.total > 0, kind.total, 1.0)
         pvalues = np.full(len(projections), np.nan)
         plain = self.data.blocks is None and self.data.covariates is None
-        if len(projections) > 1 and self.n_permutations and plain:
+        if len(projections) > 1 and self.options.n_permutations and plain:
             with self._stage("testing further directions"):
                 pvalues = fit.component_pvalues(self.data.rows, self.data.codes, self.data.weights)
             self.clock.done("components")
@@ -203,26 +176,17 @@ class Comparison:
 
     def _effect(self, fit: SPARDA, projection: NDArray[np.float64]) -> Effect:
         """Effect on rows that the direction was not fitted on: each half judged by the other's direction."""
-        rng = np.random.default_rng([self.seed, 2])
+        rng = self.how.rng("effect")
         halves = self._halves(rng)
         level = int(np.count_nonzero(fit.components_[0]))
-        if halves is None or level == 0 or self.scale == "within":
+        if halves is None or level == 0 or self.problem.scale == "within":
             return direction_effect(projection, self.data.codes, self.data.weights, rng)
         crossed = np.empty(len(projection))
         for part in (False, True):
             fitted, judged = halves == part, halves != part
-            half = SPARDA(
-                n_features=level,
-                divergence=self.divergence,
-                scale=self.scale,
-                effort="fast",
-                certify=False,
-                random_state=self.seed,
-                n_jobs=self.n_jobs,
-            )
-            weights = None if self.data.weights is None else self.data.weights[fitted]
-            half.fit(self.data.rows[fitted], self.data.codes[fitted], sample_weight=weights)
-            values = np.asarray(half.transform(self.data.rows[judged]), dtype=np.float64)[:, 0]
+            half = self._direction(level, effort="fast", certify=False)
+            half.fit_problem(self.problem.take_rows(fitted), self.how)
+            values = _projected(half, self.data.rows[judged])[:, 0]
             crossed[judged] = _standard(values, self.data.codes[judged])
         squares = []
         for part in (False, True):
@@ -245,14 +209,14 @@ class Comparison:
             if len(members) < 8:
                 return None
             ordered = members[np.argsort(key[members], kind="stable")]
-            drawn = np.random.default_rng([self.seed, len(members)]).permutation(len(members))
+            drawn = np.random.default_rng([self.how.seed, len(members)]).permutation(len(members))
             halves[ordered[drawn[: len(members) // 2]]] = True
         return halves
 
     # The test.
 
     def _test(self) -> tuple[float, float, TestPart]:
-        if self.n_permutations == 0:
+        if self.options.n_permutations == 0:
             return float("nan"), float("nan"), TestPart()
         count = self._permutations_in_time()
         found = self._permuted(count)
@@ -261,7 +225,7 @@ class Comparison:
             name="permutation",
             null=found.null,
             n_permutations=found.n_permutations,
-            asked=self.n_permutations,
+            asked=self.options.n_permutations,
             exact=found.exact,
             smallest_attainable_pvalue=found.smallest_attainable_pvalue,
             monte_carlo_error=float(np.sqrt(found.pvalue * (1 - found.pvalue) / found.n_permutations)),
@@ -273,31 +237,31 @@ class Comparison:
 
     def _permuted(self, count: int) -> Any:
         return permutation_test(
-            self.data.rows,
-            self.data.codes,
+            self.problem.rows,
+            self.problem.codes,
             n_permutations=count,
             divergence=self.divergence,
-            scale=self.scale,
-            blocks=self.data.blocks,
-            permute=self.options.permute,
-            covariates=self.data.covariates,
-            sample_weight=self.data.weights,
-            random_state=self.seed,
-            n_jobs=self.n_jobs,
-            progress=self.options.progress,
+            scale=self.problem.scale,
+            blocks=self.problem.blocks,
+            permute=self.problem.permute or "auto",
+            covariates=self.problem.covariates,
+            sample_weight=self.problem.weights,
+            random_state=self.how.seed,
+            n_jobs=self.how.n_jobs,
+            progress=self.how.progress,
         )
 
     def _permutations_in_time(self) -> int:
         """As many relabellings as asked for, or as half of the time left allows."""
-        if not np.isfinite(self.clock.left):
-            return self.n_permutations
+        if not np.isfinite(self.how.time_left):
+            return self.options.n_permutations
         begin = time.perf_counter()
-        self._permuted(min(_PILOT, self.n_permutations))
+        self._permuted(min(_PILOT, self.options.n_permutations))
         each = (time.perf_counter() - begin) / (_PILOT + 1)
-        count = int(np.clip(0.5 * self.clock.left / each, _PILOT, self.n_permutations))
-        if count < self.n_permutations:
+        count = int(np.clip(0.5 * self.how.time_left / each, _PILOT, self.options.n_permutations))
+        if count < self.options.n_permutations:
             self.notes.append(
-                f"time budget: {count} instead of {self.n_permutations} permutations were made "
+                f"time budget: {count} instead of {self.options.n_permutations} permutations were made "
                 "(this depends on the machine)"
             )
         return count
@@ -323,32 +287,24 @@ class Comparison:
             index=names,
         )
         control = "Columns are said to differ with a family-wise error of at most 0.05."
-        return shown, SelectionPart(True, 0.05, "fwer", control, self.n_permutations), relations
+        return shown, SelectionPart(True, 0.05, "fwer", control, self.options.n_permutations), relations
 
     def _alone(self) -> AloneResult:
-        problem = Problem.from_prepared(self.data, divergence=self.divergence, scale=self.scale)
+        problem = self.problem
         names = list(dict.fromkeys(problem.units))
         units = np.array([names.index(unit) for unit in problem.units])
-        design = Design(scheme_of(problem, self.n_permutations, self.seed), problem.n_groups, problem.weights)
-        return alone_test(problem.rows, design, units, n_jobs=self.n_jobs)
+        scheme = scheme_of(problem, self.options.n_permutations, self.how.seed)
+        design = Design(scheme, problem.n_groups, problem.weights)
+        return alone_test(problem.rows, design, units, error=self.options.error, n_jobs=self.how.n_jobs)
 
     def _stability(self, fit: SPARDA) -> NDArray[np.float64]:
         unknown = np.full(len(fit.support_), np.nan)
         smallest = int(np.bincount(self.data.codes).min())
-        if not policy.worth_stability(self.data.rows.shape, smallest) or self.clock.left < 0:
+        if not policy.worth_stability(self.data.rows.shape, smallest) or self.how.time_left < 0:
             return unknown
         level = max(1, int(np.count_nonzero(fit.components_[0])))
         with self._stage("looking for stability"):
-            found = stability_selection(
-                self.data.rows,
-                self.data.codes,
-                n_features=level,
-                n_pairs=25,
-                divergence=self.divergence,
-                scale=self.scale,
-                random_state=self.seed,
-                n_jobs=self.n_jobs,
-            )
+            found = run_half_samples(self.problem, self.how, StabilityOptions(level, n_pairs=25))
         self.clock.done("stability")
         return found.frequencies
 
@@ -356,9 +312,9 @@ class Comparison:
         self, fit: SPARDA, chosen: pd.DataFrame, stability: NDArray[np.float64]
     ) -> tuple[pd.DataFrame, pd.DataFrame]:
         deviations = None
-        if self.scale == "pooled":
-            deviations = Samples(self.data.rows, "pooled", weights=self.data.weights).deviation
-        rng = np.random.default_rng([self.seed, 3])
+        if self.problem.scale == "pooled":
+            deviations = self.problem.samples.deviation
+        rng = self.how.rng("explanation")
         alone, beyond, flags = build.single_features(self.data, deviations, rng)
         head = pd.DataFrame(
             {
@@ -381,25 +337,35 @@ class Comparison:
     # What is kept for pictures and for new rows.
 
     def _projections(self, fit: SPARDA) -> NDArray[np.float64]:
-        labels = self.data.codes if self.scale == "within" else None
-        projected = np.asarray(fit.transform(self.data.rows, labels), dtype=np.float64)
-        return np.ascontiguousarray(projected.T)
+        """Rows on the directions, each group scaled as it is for new rows, (n_components, n_rows)."""
+        factors, offsets = self._scaling(fit)
+        result = np.empty((len(fit.components_), len(self.data.codes)))
+        for code, name in enumerate(self.data.groups):
+            members = self.data.codes == code
+            weights = (fit.components_ * factors[name]).T
+            projected = np.asarray(self.data.rows[members] @ weights, dtype=np.float64)
+            result[:, members] = (projected - offsets[name] @ weights).T
+        return result
 
     def _scaling(self, fit: SPARDA) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
         """How rows are scaled before they are compared with each group."""
         width = len(fit.support_)
-        if self.scale == "within":
+        if self.problem.scale == "within":
             factors = {
                 name: _inverse(fit.group_deviations_[code]) for code, name in enumerate(self.data.groups)
             }
             return factors, {name: fit.group_means_[code] for code, name in enumerate(self.data.groups)}
-        common = _inverse(fit.scale_) if self.scale == "pooled" else np.ones(width)
+        common = _inverse(fit.scale_) if self.problem.scale == "pooled" else np.ones(width)
         return dict.fromkeys(self.data.groups, common), dict.fromkeys(self.data.groups, np.zeros(width))
 
     def _worth_drawing(self, table: pd.DataFrame) -> list[str]:
         """Features whose distributions are kept: those that differ first."""
         order = np.lexsort((-table["effect"], ~table["selected"]))
         return table["feature"].iloc[order].head(policy.MOST_DISTRIBUTIONS).tolist()
+
+
+def _projected(fit: SPARDA, rows: Any) -> NDArray[np.float64]:
+    return np.asarray(rows @ (fit.components_ * _inverse(fit.scale_)).T, dtype=np.float64)
 
 
 def _standard(values: NDArray[np.float64], codes: NDArray[np.uint8]) -> NDArray[np.float64]:

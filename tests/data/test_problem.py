@@ -226,10 +226,10 @@ def test_streams_of_random_numbers():
     ("options", "message"),
     [
         ({"random_state": 1, "rng": 2}, "rng or random_state, not both"),
-        ({"rng": np.random.RandomState(0)}, "rng must be an int or a numpy Generator"),
-        ({"random_state": "x"}, "random_state must be an int"),
-        ({"random_state": -1}, "random_state must be an int"),
-        ({"rng": 1.5}, "rng must be an int"),
+        ({"rng": np.random.RandomState(0)}, "rng must be a whole number from 0"),
+        ({"random_state": "x"}, "random_state must be a whole number from 0"),
+        ({"random_state": -1}, "random_state must be a whole number from 0"),
+        ({"rng": 1.5}, "rng must be a whole number from 0"),
     ],
 )
 def test_seeds_that_are_none(options, message):

@@ -226,3 +226,24 @@ def test_functions_that_need_all_rows_in_memory_say_so(folder):
     for function in (split_test, select_features):
         with pytest.raises(ValueError, match=r"does not fit into its memory budget of 500\.0 kB"):
             function(opened("npy", folder), y)
+
+
+# ---------------------------------------------------------------- what would be ignored, or fails late
+
+
+def test_what_chooses_a_part_of_a_file_is_refused_for_an_array(folder):
+    mapped = np.load(folder / "rows.npy", mmap_mode="r")
+    with pytest.raises(ValueError, match="columns= is for parquet files, not for memmap"):
+        open_rows(mapped, columns=["gene1"])
+    with pytest.raises(ValueError, match="layer= is for AnnData, not for memmap"):
+        open_rows(mapped, layer="counts")
+    with pytest.raises(ValueError, match="columns must be a list of names or None, got 'gene1'"):
+        open_rows(folder / "rows.parquet", columns="gene1")
+
+
+@pytest.mark.parametrize("memory", ["1", 1, "10kB"])
+def test_a_budget_that_allows_nothing_is_refused_at_once(memory, folder):
+    with pytest.raises(ValueError, match=r"is too little for 400 rows: sorting their projections takes"):
+        open_rows(folder / "rows.npy", memory=memory)
+    with pytest.raises(ValueError, match="is too little for 400 rows"):
+        open_rows(np.load(folder / "rows.npy", mmap_mode="r"), memory=memory)

@@ -247,11 +247,14 @@ def test_labels_of_several_kinds():
     X, _ = data()
     with pytest.raises(ValueError, match=r"y mixes labels that cannot be sorted \(int, str\)"):
         PDA().fit(X, np.array(["a"] * 10 + [1] * 10, dtype=object))
+    # A list of them must not become texts: 1 and "1" would be one group.
+    with pytest.raises(ValueError, match=r"y mixes labels that cannot be sorted \(int, str\)"):
+        PDA().fit(X, ["1"] * 10 + [1] * 5 + [2] * 5)
 
 
 def test_measurements_instead_of_labels():
     X, _ = data()
-    with pytest.raises(ValueError, match="continuous"):
+    with pytest.raises(ValueError, match=r"holds numbers with fractions such as .* cut them into groups"):
         PDA().fit(X, X[:, 0])
 
 
@@ -338,7 +341,7 @@ def test_whole_numbers_of_numpy_are_whole_numbers():
 
 @pytest.mark.parametrize("penalty", [-1.0, -1e-12, np.nan, np.inf, True, "strong", [1.0]])
 def test_a_penalty_out_of_range(penalty):
-    with pytest.raises(ValueError, match="penalty must be a number >= 0 or 'auto'"):
+    with pytest.raises(ValueError, match="penalty must be a number >= 0, 'auto' or None"):
         SPARDA(penalty=penalty).fit(*data())
 
 

@@ -236,7 +236,5 @@ def test_bad_k(k):
 def test_bad_data():
     with pytest.raises(ValueError, match="two groups"):
         upper_bound(np.eye(3), [0, 1, 2])
-    with pytest.raises(ValueError, match="NaN"):
-        upper_bound(np.full((4, 2), np.nan), [0, 0, 1, 1])
     with pytest.raises(ValueError, match="directions"):
         upper_bound(np.eye(4), [0, 0, 1, 1], directions=np.ones(3))

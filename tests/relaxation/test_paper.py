@@ -109,5 +109,7 @@ def test_penalty_makes_exact_zeros_in_the_leading_eigenvector():
 
 @pytest.mark.parametrize("bad", [{"dual_steps": 0}, {"patience": 0}, {"dual_step": 0.0}, {"n_pairs": 0}])
 def test_bad_options(bad):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=f"{next(iter(bad))} must be a positive"):
         relax(np.eye(4), [0, 0, 1, 1], method="paper", **bad)
+    with pytest.raises(TypeError, match="does not know speed="):
+        relax(np.eye(4), [0, 0, 1, 1], method="paper", speed=3)

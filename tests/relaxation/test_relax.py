@@ -2,6 +2,7 @@
 
 import cvxpy as cp
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -255,7 +256,7 @@ def test_counter_example_where_the_relaxation_is_not_tight():
         ({"dual_steps": 3}, "only method"),
         ({"sample_weight": -np.ones(10)}, "sample_weight"),
         ({"sample_weight": np.ones(3)}, "sample_weight"),
-        ({"sample_weight": np.repeat([0.0, 1.0], 5)}, "no row of positive weight"),
+        ({"sample_weight": np.repeat([0.0, 1.0], 5)}, "group '0' is left without weight"),
     ],
 )
 def test_bad_options(change, message):
@@ -267,14 +268,15 @@ def test_bad_options(change, message):
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        (np.zeros((3, 2)), [0, 1, 2], "two groups"),
-        (np.zeros((1, 2)), [0], "two groups"),
-        (np.full((2, 2), np.nan), [0, 1], "NaN"),
-        (np.full((2, 2), np.inf), [0, 1], "infinite"),
-        (np.zeros((2, 2)), [0, 1, 1], "one label per row"),
-        (np.zeros(4), [0, 1, 1, 0], "two dimensions"),
-        (np.zeros((2, 0)), [0, 1], "no columns"),
-        (np.array([["a"], ["b"]]), [0, 1], "real numbers"),
+        (np.zeros((6, 2)), [0, 1, 2, 0, 1, 2], "two groups; y holds 3"),
+        (np.zeros((2, 2)), [0, 0], "one class only"),
+        (np.full((4, 2), np.nan), [0, 1, 0, 1], "NaN or infinity: columns '0', '1' are affected"),
+        (pd.DataFrame({"a": [1.0, np.inf, 2, 3], "b": 1}), [0, 1, 0, 1], "column 'a' is affected"),
+        (np.zeros((2, 2)), [0, 1, 1], "y has 3 labels but X has 2 rows"),
+        (np.zeros((4, 2)), [0, 1, np.nan, 1], "Input y contains NaN"),
+        (np.zeros(4), [0, 1, 1, 0], "Expected 2D array"),
+        (np.zeros((4, 0)), [0, 1, 0, 1], "0 feature"),
+        (np.array([["a"], ["b"]]), [0, 1], "could not convert string to float"),
     ],
 )
 def test_bad_data(X, y, message):

@@ -9,7 +9,7 @@ from princdiff.data.labels import HELD_OUT, Labels
 from princdiff.data.samples import Samples
 from princdiff.datasets import make_block_gaussians
 from princdiff.divergences import Wasserstein2
-from princdiff.solvers.path import default_levels, solve_path
+from princdiff.solvers.path import Path, default_levels, let_smaller_compete, solve_path
 
 
 def data(seed=0, n_features=9, n_samples=40):
@@ -104,3 +104,10 @@ def test_more_effort_finds_as_much():
         for effort in ("fast", "default")
     )
     assert (default >= 0.999 * fast).all()
+
+
+def test_competing_levels_leave_the_path_they_are_given_alone():
+    values, directions = np.array([[3.0, 1.0]]), np.array([[[1.0, 0.0], [0.6, 0.8]]])
+    found = let_smaller_compete(Path(values, directions))
+    assert found.values.tolist() == [[3.0, 3.0]] and found.directions[0, 1].tolist() == [1.0, 0.0]
+    assert values.tolist() == [[3.0, 1.0]] and directions[0, 1].tolist() == [0.6, 0.8]

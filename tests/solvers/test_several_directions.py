@@ -153,7 +153,7 @@ def test_more_directions_than_there_are():
         ({"n_components": "many"}, "n_components"),
         ({"n_components": 2, "penalty": 0.1}, "disjoint"),
         ({"supports": "other"}, "supports"),
-        ({"n_components": 2, "penalty": 0.1, "recipe": "paper", "supports": "disjoint"}, "one direction"),
+        ({"n_components": 2, "penalty": 0.1, "method": "paper", "supports": "disjoint"}, "one direction"),
     ],
 )
 def test_bad_parameters(options, words):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import importlib.util
 import sys
 from pathlib import Path
@@ -29,18 +28,6 @@ def written(path: Path, content: str | bytes) -> Path:
 
 
 # Files ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["a.csv", "a.CSV", "a.csv.gz", "a.tsv", "a.tsv.gz"])
-def test_text_files(tmp_path, name):
-    path = tmp_path / name
-    sep = "\t" if "tsv" in name else ","
-    FRAME.to_csv(path, index=False, sep=sep)
-    table = read(path)
-    assert table.columns == ("größe", "city", "n")
-    assert table.label == name and table.path == path and table.named
-    assert table.values["city"].tolist() == FRAME["city"].tolist()
-    assert read(str(path)).n_rows == 3
 
 
 @needs("pyarrow")
@@ -174,92 +161,6 @@ def test_folder(tmp_path):
 def test_empty_file(tmp_path, name):
     with pytest.raises(ValueError, match=f"{name} is empty"):
         read(written(tmp_path / name, b""))
-
-
-@pytest.mark.parametrize("content", ["\n\n", "  \n \n", "\ufeff"])
-def test_blank_file(tmp_path, content):
-    with pytest.raises(ValueError, match=r"a\.csv is empty|a\.csv has columns but no rows"):
-        read(written(tmp_path / "a.csv", content))
-
-
-def test_empty_gzip(tmp_path):
-    with pytest.raises(ValueError, match=r"a\.csv\.gz is empty"):
-        read(written(tmp_path / "a.csv.gz", gzip.compress(b"")))
-
-
-def test_header_only(tmp_path):
-    with pytest.raises(ValueError, match=r"a\.csv has columns but no rows"):
-        read(written(tmp_path / "a.csv", "u,v\n"))
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "found"),
-    [
-        ("a.csv", "u;v\n1;2\n", "separated by semicolons, not commas"),
-        ("a.csv", "u;v\n1,5;2,5\n2,5;3,5\n", "separated by semicolons, not commas"),
-        ("a.csv", "u\tv\n1\t2\n", "separated by tabs, not commas"),
-        ("a.csv", "u|v\n1|2\n", "separated by bars, not commas"),
-        ("a.tsv", "u,v\n1,2\n", "separated by commas, not tabs"),
-    ],
-)
-def test_wrong_delimiter(tmp_path, name, content, found):
-    with pytest.raises(ValueError, match=f"{name} has one column only.*{found}"):
-        read(written(tmp_path / name, content))
-
-
-def test_duplicate_column_names(tmp_path):
-    with pytest.raises(ValueError, match=r"a\.csv has columns with the same name: 'u'"):
-        read(written(tmp_path / "a.csv", "u,v, u\n1,2,3\n"))
-    with pytest.raises(ValueError, match="X has columns with the same name: '1'"):
-        read(pd.DataFrame([[1, 2]], columns=[1, "1"]))
-
-
-@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
-@pytest.mark.parametrize("rows", [1, 50_000])
-def test_not_utf8(tmp_path, encoding, rows):
-    content = "name,x\n" + "ada,1\n" * rows + "Zoë,1\n"
-    with pytest.raises(ValueError, match=r"a\.csv is not UTF-8 text .*; save it as UTF-8"):
-        read(written(tmp_path / "a.csv", content.encode(encoding)))
-
-
-def test_byte_order_mark_is_no_part_of_the_name(tmp_path):
-    path = written(tmp_path / "a.csv", "u,v\n1,2\n".encode("utf-8-sig"))
-    assert read(path).columns == ("u", "v")
-
-
-@pytest.mark.parametrize("cut", [5, 40])
-def test_cut_gzip(tmp_path, cut):
-    whole = gzip.compress(b"u,v\n" + b"\n".join(b"%d,%d" % (i, i * i) for i in range(500)))
-    with pytest.raises(ValueError, match=r"a\.csv\.gz is not a whole gzip file"):
-        read(written(tmp_path / "a.csv.gz", whole[:cut]))
-
-
-def test_text_named_gz(tmp_path):
-    with pytest.raises(ValueError, match=r"a\.csv\.gz is not a whole gzip file"):
-        read(written(tmp_path / "a.csv.gz", "u,v\n1,2\n"))
-
-
-def test_ragged_rows(tmp_path):
-    with pytest.raises(ValueError, match=r"a\.csv cannot be read as text separated by commas: .*line 4"):
-        read(written(tmp_path / "a.csv", "u,v\n1,2\n3,4\n1,2,3\n"))
-
-
-def test_rows_longer_than_the_header(tmp_path):
-    with pytest.raises(ValueError, match=r"a\.csv: the rows have 2 fields more than the header"):
-        read(written(tmp_path / "a.csv", "u,v\n1,2,3,4\n3,4,5,6\n"))
-
-
-def test_row_names_without_header_are_told(tmp_path):
-    table = read(written(tmp_path / "a.csv", "u,v\nfirst,1,2\nsecond,3,4\n"))
-    assert table.columns == ("u", "v")
-    assert "row index ('row names') is not a feature" in table.notes[0]
-
-
-def test_no_header(tmp_path):
-    with pytest.raises(ValueError, match=r"a\.csv begins with numbers \('5\.1', '3\.5'\)"):
-        read(written(tmp_path / "a.csv", "5.1,3.5\n4.9,3.0\n"))
-    assert read(written(tmp_path / "b.csv", "0,1\n4.9,3.0\n")).columns == ("0", "1")
-    assert read(written(tmp_path / "c.csv", ",0,1\n0,4.9,3.0\n")).columns == ("Unnamed: 0", "0", "1")
 
 
 def test_unknown_ending(tmp_path):

@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from princdiff.data import parameters
 from princdiff.data.memory import DEFAULT_MEMORY, parse_memory
+from princdiff.data.parameters import Either, Flag, Names, Text
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.sources import MappedRows, ParquetRows, StoredRows, StoredSparseRows
+from princdiff.extras import extra
 
 
 def open_rows(
@@ -50,17 +53,40 @@ def open_rows(
     ...     rows.shape, rows.load()[0]
     ((4, 3), array([1., 0., 0.]))
     """
+    parameters.check(
+        {"layer": layer, "columns": columns, "progress": progress},
+        layer=Either(Text(), None),
+        columns=Either(Names(), None),
+        progress=Flag(),
+    )
     options = {"memory": parse_memory(memory), "progress": progress}
+    if isinstance(source, (str, os.PathLike)):
+        return _opened(_from_path(Path(source).expanduser(), layer, columns, options))
+    _refuse_options(source, layer, columns)
     if isinstance(source, RowChunks):
         return source
-    if isinstance(source, (str, os.PathLike)):
-        return _from_path(Path(source).expanduser(), layer, columns, options)
     rows = _from_object(source, layer, options)
     if rows is None:
         raise TypeError(
             f"{type(source).__name__} is no file, memory map, Dask array or backed AnnData; rows in "
             "memory are given to fit as they are"
         )
+    return _opened(rows)
+
+
+def _refuse_options(source: Any, layer: str | None, columns: list[str] | None) -> None:
+    """What chooses a part of a file, and would be ignored for an object."""
+    name = type(source).__name__
+    if columns is not None:
+        raise ValueError(f"columns= is for parquet files, not for {name}; take its columns by indexing")
+    if layer is not None and not hasattr(source, "layers"):
+        raise ValueError(f"layer= is for AnnData, not for {name}")
+
+
+def _opened(rows: RowChunks) -> RowChunks:
+    """The rows, unless their budget allows no work at all: better said now than after a pass over them."""
+    if not rows.fits:
+        rows.check_budget()
     return rows
 
 
@@ -106,8 +132,6 @@ def _from_mapped(array: Any, label: str, options: dict[str, Any]) -> RowChunks:
 
 def _from_store(path: Path, layer: str | None, options: dict[str, Any]) -> RowChunks:
     """X or a layer of an h5ad file or an AnnData zarr store, without reading the rest."""
-    from princdiff.tables.readers import extra
-
     extra("anndata", "anndata", f"reading {path.suffix}")
     try:
         if path.suffix.lower() == ".h5ad":

@@ -203,7 +203,6 @@ class Problem:
         compared = get(divergence)
         validate.check_choice("scale", scale, (None, "pooled", "within"))
         validate.refuse_small_groups(prepared.codes, prepared.groups)
-        kinds = tuple(kind for coding in prepared.codings for kind in _kinds_of(coding))
         covariates, blocks = prepared.covariates, prepared.blocks
         names: tuple[str, ...] = ()
         if blocks is not None:
@@ -217,7 +216,7 @@ class Problem:
             classes=tuple(prepared.groups),
             names=tuple(prepared.features),
             units=tuple(prepared.origin),
-            kinds=_with_flags(prepared.rows, kinds),
+            kinds=tuple(prepared.kinds),
             divergence=compared,
             scale=scale,
             weights=validate.settle_weights(prepared.weights, prepared.codes, prepared.groups),
@@ -373,14 +372,6 @@ class Problem:
         other = replace(self, _derived=True)
         other.__dict__["samples"] = samples
         return other
-
-
-def _kinds_of(coding: Any) -> list[str]:
-    """Kinds of the features that one column of a table became."""
-    if coding.levels is None:
-        return ["number", *(["missing"] if coding.indicator else [])]
-    codes = coding.codes
-    return ["missing" if code < 0 else "flag" if len(codes) == 1 else "level" for code in codes]
 
 
 def _with_flags(rows: Any, kinds: tuple[str, ...]) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from tqdm import tqdm
 from princdiff.data.chunk_products import StreamedProducts
 from princdiff.data.memory import BYTES_PER_PROJECTION, spoken
 from princdiff.data.moments import Moments, moments
+from princdiff.data.sparse_structure import check_sparse
 
 # NumPy array or scipy.sparse CSR matrix; the latter has no types.
 Block: TypeAlias = Any
@@ -86,14 +87,17 @@ class RowChunks(ABC):
     @property
     def columns_per_pass(self) -> int:
         """Columns of a batch that are worked on together, or features held at a time."""
-        columns = self.memory // (_BATCH_SHARE * BYTES_PER_PROJECTION * max(1, self.shape[0]))
-        if columns < 1:
-            needed = _BATCH_SHARE * BYTES_PER_PROJECTION * self.shape[0]
+        self.check_budget()
+        return int(self.memory // (_BATCH_SHARE * BYTES_PER_PROJECTION * max(1, self.shape[0])))
+
+    def check_budget(self) -> None:
+        """Refuse a budget of memory that is too small for a single direction."""
+        needed = _BATCH_SHARE * BYTES_PER_PROJECTION * self.shape[0]
+        if self.memory < needed:
             raise ValueError(
                 f"memory={spoken(self.memory)!r} is too little for {self.shape[0]} rows: sorting their "
                 f"projections takes {spoken(needed)} in all; give a larger memory= or fewer rows"
             )
-        return int(columns)
 
     @property
     def fits(self) -> bool:
@@ -127,10 +131,7 @@ class RowChunks(ABC):
         if block.shape[1] != self.shape[1]:
             raise ValueError(f"{where}: {block.shape[1]} features instead of {self.shape[1]}")
         if sp.issparse(block):
-            try:
-                block.check_format(full_check=True)
-            except ValueError as error:
-                raise ValueError(f"{where}: the stored sparse rows are damaged ({error})") from error
+            check_sparse(block, where)
 
     def moments(self, weights: NDArray[np.float64] | None = None) -> Moments:
         """Moments of every feature, in one pass; values that are not finite are refused on the way."""

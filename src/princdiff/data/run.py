@@ -12,6 +12,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
+from princdiff.data.parameters import Seed
+
 
 class OutOfTime(TimeoutError):
     """The time that a caller allowed is used up."""
@@ -106,17 +108,13 @@ def seed_from(random_state: Any = None, rng: Any = None) -> int:
     >>> seed_from(0) == seed_from(rng=0)
     True
     """
-    if rng is not None:
-        if random_state is not None:
-            raise ValueError("give rng or random_state, not both: they mean the same")
-        if isinstance(rng, np.random.RandomState):
-            raise ValueError("rng must be an int or a numpy Generator; pass a RandomState as random_state")
-        random_state = rng
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31))
-    try:
-        return int(check_random_state(random_state).randint(2**31))
-    except (ValueError, TypeError) as error:
-        name = "random_state" if rng is None else "rng"
-        kinds = "an int from 0 to 2**32 - 1, a RandomState, a Generator or None"
-        raise ValueError(f"{name} must be {kinds}, got {random_state!r}") from error
+    name, given, rule = (
+        ("random_state", random_state, Seed()) if rng is None else ("rng", rng, Seed(new=True))
+    )
+    if rng is not None and random_state is not None:
+        raise ValueError("give rng or random_state, not both: they mean the same")
+    if not rule.allows(given):
+        raise ValueError(f"{name} must be {rule.words}, got {given!r}")
+    if isinstance(given, np.random.Generator):
+        return int(given.integers(2**31))
+    return int(check_random_state(given).randint(2**31))

@@ -338,7 +338,8 @@ class Residuals:
 
     def project(self, directions: NDArray, out: NDArray | None = None) -> NDArray:
         """Residuals of the projections."""
-        return self._residual(self._operator.project(directions, out))
+        projections = self._operator.project(directions, out)
+        return self._residual(projections, projections)
 
     def backproject(self, slopes: NDArray, out: NDArray | None = None) -> NDArray:
         """Slopes to gradients; taking residuals is its own adjoint."""
@@ -349,12 +350,11 @@ class Residuals:
         values = self._operator.feature_columns(features)
         return self.take(np.zeros(len(features), dtype=np.intp))._residual(values)
 
-    def _residual(self, values: NDArray) -> NDArray:
+    def _residual(self, values: NDArray, out: NDArray | None = None) -> NDArray:
         assert self._labels.nuisance is not None
         basis = self._labels.nuisance[self._labels.columns].astype(values.dtype)
         explained = np.einsum("cn,cnq->cq", values, basis)
-        values -= np.einsum("cq,cnq->cn", explained, basis)
-        return values
+        return np.subtract(values, np.einsum("cq,cnq->cn", explained, basis), out=out)
 
 
 def orthonormal_basis(directions: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from princdiff.data.row_chunks import Block, RowChunks
+from princdiff.extras import extra
 
 
 class FileState:
@@ -175,8 +176,6 @@ class ParquetRows(RowChunks):
     """
 
     def __init__(self, path: str | Path, columns: list[str] | None = None, **options: Any) -> None:
-        from princdiff.tables.readers import extra
-
         self._parquet = extra("pyarrow.parquet", "parquet", "reading parquet")
         self._path = Path(path)
         self._state = FileState(path)

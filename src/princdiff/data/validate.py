@@ -11,7 +11,6 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
@@ -24,6 +23,7 @@ from princdiff.data.labels import HELD_OUT
 from princdiff.data.memory import spoken
 from princdiff.data.opening import out_of_core
 from princdiff.data.row_chunks import RowChunks
+from princdiff.data.sparse_structure import check_sparse
 
 _SHOWN = 5
 
@@ -42,6 +42,8 @@ def check_rows(
         if isinstance(X, RowChunks):
             return _check_chunks(estimator, X, reset, streams)
     _refuse_text_columns(X)
+    if sp.issparse(X):
+        check_sparse(X, "X")
     rows = validate_data(
         estimator,
         X,
@@ -141,12 +143,15 @@ def check_groups(y: Any, n_rows: int) -> tuple[NDArray, NDArray[np.uint8]]:
     """Group names, sorted, and each row's group as a code."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None: y says which group a row is in")
+    if isinstance(y, (list, tuple)) and len({isinstance(label, str) for label in y}) == 2:
+        # NumPy would write the numbers among them as texts, and 1 and "1" would be one group.
+        y = np.array(y, dtype=object)
     y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
         raise ValueError(f"y has {len(y)} labels but X has {n_rows} rows; they must agree")
     refuse_missing(y, "y")
+    _refuse_measurements(y)
     try:
-        check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
     except TypeError as error:
         kinds = ", ".join(sorted({type(label).__name__ for label in y.tolist()}))
@@ -159,6 +164,18 @@ def check_groups(y: Any, n_rows: int) -> tuple[NDArray, NDArray[np.uint8]]:
     small_codes = codes.astype(np.uint8)
     refuse_small_groups(small_codes, classes)
     return classes, small_codes
+
+
+def _refuse_measurements(y: NDArray) -> None:
+    """Numbers with fractions, nearly all different, are no groups."""
+    if y.dtype.kind != "f" or (y == np.floor(y)).all():
+        return
+    example = float(y[y != np.floor(y)][0])
+    raise ValueError(
+        f"y must name the group of each row, but holds numbers with fractions such as {example:g} (unknown "
+        "label type: continuous); cut them into groups first, for instance with pandas.cut, or give the "
+        "groups as text"
+    )
 
 
 def refuse_small_groups(codes: NDArray[np.uint8], classes: Sequence[Any] | NDArray) -> None:

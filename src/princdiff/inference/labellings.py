@@ -11,6 +11,7 @@ from princdiff.data.labels import Labels
 from princdiff.data.problem import Problem
 from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence
+from princdiff.inference.covariates import without_covariates
 from princdiff.inference.direction_grid import Grid, solve_grid
 from princdiff.inference.relabelling import Scheme, scheme_of
 from princdiff.inference.tuning import held_out_by_level
@@ -24,7 +25,6 @@ class Labellings:
     codes: NDArray[np.uint8]
     n_groups: int
     weights: NDArray[np.float64] | None
-    nuisance: NDArray[np.float64] | None
     scheme: Scheme
     seed: int
     divergence: Divergence
@@ -32,15 +32,12 @@ class Labellings:
     @classmethod
     def of(cls, problem: Problem, n_permutations: int, seed: int) -> Labellings:
         """The observed labelling and random ones; rows without what covariates explain."""
+        problem = without_covariates(problem)
         scheme = scheme_of(problem, n_permutations, seed)
-        samples, nuisance = problem.samples, None
-        if problem.covariates is not None or problem.scale == "within":
-            rows = problem.dense_rows('scale="within"' if problem.covariates is None else "covariates")
-            if problem.covariates is not None:
-                nuisance = _covariate_basis(problem.covariates)
-                rows = rows - nuisance @ (nuisance.T @ rows)
-            if problem.scale == "within":
-                rows = _standardised_within(rows, problem.codes, problem.weights)
+        samples = problem.samples
+        if problem.scale == "within":
+            rows = problem.dense_rows('scale="within"')
+            rows = _standardised_within(rows, problem.codes, problem.weights)
             samples = Samples(rows, problem.scale, weights=problem.weights)
             samples.refuse_overflow(problem.divergence.degree)
         return cls(
@@ -48,7 +45,6 @@ class Labellings:
             problem.codes,
             problem.n_groups,
             problem.weights,
-            nuisance,
             scheme,
             seed,
             problem.divergence,
@@ -56,10 +52,7 @@ class Labellings:
 
     def labels(self, indices: NDArray[np.intp]) -> Labels:
         """Labellings with the given numbers."""
-        nuisance = None
-        if self.nuisance is not None:
-            nuisance = np.array([self.nuisance[self.scheme.order(int(index))] for index in indices])
-        return Labels(self.scheme.codes(indices), self.n_groups, weights=self.weights, nuisance=nuisance)
+        return Labels(self.scheme.codes(indices), self.n_groups, weights=self.weights)
 
     def values(
         self, grid: Grid, whitened: Samples | None, indices: NDArray[np.intp], keep: bool | str
@@ -84,19 +77,6 @@ class Labellings:
             self.samples, self.labels(indices), self.divergence, np.array(grid.euclidean), self.seed
         )
         return np.column_stack([values, held_out.argmax(axis=1)]), directions
-
-
-def _covariate_basis(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Orthonormal columns that span the covariates and a constant, shape (n_rows, rank)."""
-    n_rows = len(table)
-    centred = table - table.mean(axis=0)
-    basis, values, _ = np.linalg.svd(centred, full_matrices=False)
-    basis = basis[:, values > 1e-10 * max(values.max(initial=0.0), 1e-300)]
-    constant = np.full((n_rows, 1), 1 / np.sqrt(n_rows))
-    basis = np.column_stack([constant, basis])
-    if basis.shape[1] > n_rows // 2:
-        raise ValueError(f"{basis.shape[1]} covariates for {n_rows} rows leave too little to compare")
-    return basis
 
 
 def _standardised_within(

@@ -155,8 +155,9 @@ def permutation_test(
         Relabel rows inside their block, or whole blocks; "auto": whole blocks where each lies in one group,
         within blocks where each has rows of several groups.
     covariates : array of shape (n_rows,) or (n_rows, n_covariates), optional
-        Numbers whose linear effect on the features is taken out (Freedman-Lane: residuals are permuted
-        and the covariates are taken out again for every relabelling). Approximate.
+        Numbers whose linear effect on the features is taken out: the test is made on as many rows fewer as
+        there are covariates, and one, in which nothing of them is left (Theil's residuals). Exact if what
+        is left is normal, and approximate otherwise.
     sample_weight : array of shape (n_rows,), optional
         Row weights; they travel with the rows.
     early_stop : int, optional
@@ -313,7 +314,6 @@ def _checkpoint(
         ),
         "the groups": problem.codes,
         "sample_weight": problem.weights,
-        "covariates": problem.nuisance,
         "divergence": f"{type(problem.divergence).__name__} {vars(problem.divergence)}",
         "scale": samples.scale,
         "random_state": problem.seed,

@@ -41,7 +41,6 @@ def scheme_of(problem: Problem, n_permutations: int, seed: int) -> Scheme:
         problem.blocks,
         problem.permute or "within",
         problem.block_names or None,
-        rows_differ=problem.covariates is not None,
     )
     if scheme.exhaustive and scheme.smallest_pvalue > 0.05:
         warnings.warn(

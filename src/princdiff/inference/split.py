@@ -14,17 +14,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from tqdm import tqdm
 
-from princdiff.data import validate
+from princdiff.data import parameters, validate
 from princdiff.data.labels import Labels
-from princdiff.data.samples import Samples, Scale
-from princdiff.divergences import Divergence, Wasserstein2, get, report
+from princdiff.data.problem import Problem, Run
+from princdiff.data.samples import Scale
+from princdiff.divergences import Divergence, Wasserstein2, report
 from princdiff.inference.tuning import choose_level
 from princdiff.parallel import in_threads
 from princdiff.solvers.growing import first_sample, one_sample, solve_growing
-from princdiff.solvers.search import EFFORTS
 from princdiff.solvers.solve import solve
 
 _CHUNK_ELEMENTS = 1 << 20
@@ -71,6 +69,7 @@ def split_test(
     n_permutations: int = 999,
     effort: str = "default",
     random_state: Any = None,
+    rng: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> SplitResult:
@@ -96,8 +95,10 @@ def split_test(
         Relabellings of the rows kept aside.
     effort : {"fast", "default", "thorough"}
         Of the search.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         Seed.
+    rng : int, Generator or None
+        The same under NumPy's name; give one of the two.
     n_jobs : int, optional
         Threads.
     progress : bool, default=False
@@ -115,86 +116,71 @@ def split_test(
     >>> split_test(X, np.repeat([0, 1], 200), random_state=0).pvalue
     0.002
     """
-    validate.check_choice("scale", scale, (None, "pooled"))
-    validate.check_choice("effort", effort, tuple(EFFORTS))
-    for name, count in {"n_splits": n_splits, "n_permutations": n_permutations}.items():
-        validate.check_positive(name, count, whole=True)
-    if not 0 < fraction < 1:
-        raise ValueError(f"fraction must be between 0 and 1, got {fraction!r}")
-    rows = validate.check_rows(BaseEstimator(), X, reset=True)
-    classes, codes = validate.check_groups(y, rows.shape[0])
-    sizes = np.bincount(codes)
-    smallest = np.minimum(np.floor(sizes * fraction), np.floor(sizes * (1 - fraction))).min()
-    if smallest < 2:
+    parameters.check(locals(), scale=parameters.Choice(None, "pooled"))
+    problem = Problem.from_arrays(X, y, divergence=divergence, scale=scale)
+    run = Run.from_options(random_state, n_jobs, progress, rng=rng)
+    return run_splits(problem, run, SplitOptions(n_splits, fraction, n_features, n_permutations, effort))
+
+
+@dataclass(frozen=True)
+class SplitOptions:
+    """How to split and to fit; see `split_test`."""
+
+    n_splits: int = 5
+    fraction: float = 0.5
+    n_features: int | str = "auto"
+    n_permutations: int = 999
+    effort: str = "default"
+
+
+def run_splits(problem: Problem, run: Run, options: SplitOptions) -> SplitResult:
+    """The split test of a problem."""
+    problem.require_memory()
+    part, n_splits = options.fraction, options.n_splits
+    if np.minimum(np.floor(problem.sizes * part), np.floor(problem.sizes * (1 - part))).min() < 2:
         raise ValueError(
-            f"a group of {sizes.min()} rows is too small to split at fraction={fraction:g}: at least two "
+            f"a group of {problem.sizes.min()} rows is too small to split at fraction={part:g}: at least two "
             "rows of each group are needed on both sides; use permutation_test instead"
         )
-    rng = validate.generator(random_state)
-    compared = get(divergence)
-    outcomes = [
-        _one_split(
-            rows,
-            codes,
-            len(classes),
-            fraction,
-            n_features,
-            compared,
-            scale,
-            n_permutations,
-            effort,
-            rng,
-            n_jobs,
-        )
-        for _ in tqdm(range(n_splits), desc="splits", disable=None if progress else True, leave=False)
-    ]
-    pvalues = np.array([outcome[0] for outcome in outcomes])
+    rng = run.rng()
+    outcomes = [_one_split(problem, run, options, rng) for _ in run.bar("splits", range(n_splits))]
+    pvalues, statistics, directions = (np.array(values) for values in zip(*outcomes, strict=True))
     combined = pvalues[0] if n_splits == 1 else min(1.0, 2 * float(np.median(pvalues)))
     rule = "one split" if n_splits == 1 else f"twice the median of the p-values of {n_splits} splits"
-    return SplitResult(
-        float(combined),
-        pvalues,
-        np.array([outcome[1] for outcome in outcomes]),
-        np.array([outcome[2] for outcome in outcomes]),
-        rule,
-    )
+    return SplitResult(float(combined), pvalues, statistics, directions, rule)
 
 
 def _one_split(
-    rows: Any,
-    codes: NDArray[np.uint8],
-    n_groups: int,
-    fraction: float,
-    n_features: int | str,
-    divergence: Divergence,
-    scale: Scale,
-    n_permutations: int,
-    effort: str,
-    rng: np.random.Generator,
-    n_jobs: int | None,
+    problem: Problem, run: Run, options: SplitOptions, rng: np.random.Generator
 ) -> tuple[float, float, NDArray[np.float64]]:
     """P-value, statistic and direction of one split."""
-    fitted = np.zeros(len(codes), dtype=bool)
-    for group in range(n_groups):
-        members = rng.permutation(np.flatnonzero(codes == group))
-        fitted[members[: round(fraction * len(members))]] = True
-    samples = Samples(rows[fitted], scale)
-    labels = Labels(codes[fitted], n_groups)
+    fitted = np.zeros(problem.n_rows, dtype=bool)
+    for group in range(problem.n_groups):
+        members = rng.permutation(np.flatnonzero(problem.codes == group))
+        fitted[members[: round(options.fraction * len(members))]] = True
+    part = problem.take_rows(fitted)
+    samples, labels, divergence = part.samples, part.labels, part.divergence
     first = first_sample(samples, "auto")
-    if n_features == "auto":
+    if options.n_features == "auto":
         tuned = (samples, labels) if first is None else one_sample(samples, labels, first, rng)
-        level = int(choose_level(*tuned, divergence, rng, n_jobs=n_jobs).chosen)
+        level = int(choose_level(*tuned, divergence, rng, n_jobs=run.n_jobs).chosen)
     else:
-        level = validate.check_level(n_features, samples.n_features)
-    options: dict[str, Any] = {"level": level, "effort": effort, "rng": rng, "n_jobs": n_jobs}
+        level = validate.check_level(options.n_features, samples.n_features)
+    search: dict[str, Any] = {"level": level, "effort": options.effort, "rng": rng, "n_jobs": run.n_jobs}
     if first is None:
-        best = solve(samples, labels, divergence, **options)
+        best = solve(samples, labels, divergence, **search)
     else:
-        best = solve_growing(samples, labels, divergence, first=first, **options)
+        best = solve_growing(samples, labels, divergence, first=first, **search)
     weights = best.direction * samples.factor
-    projection = np.asarray(rows[~fitted] @ weights, dtype=np.float64).ravel()
+    projection = np.asarray(problem.rows[~fitted] @ weights, dtype=np.float64).ravel()
     pvalue, statistic = univariate_test(
-        projection, codes[~fitted], n_groups, n_permutations, rng, n_jobs, divergence
+        projection,
+        problem.codes[~fitted],
+        problem.n_groups,
+        options.n_permutations,
+        rng,
+        run.n_jobs,
+        divergence,
     )
     return pvalue, statistic, best.direction
 

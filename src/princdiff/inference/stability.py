@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 
-from princdiff.data import validate
+from princdiff.data import parameters, validate
 from princdiff.data.labels import HELD_OUT, Labels
+from princdiff.data.problem import Problem, Run
 from princdiff.data.samples import Samples, Scale
-from princdiff.divergences import Divergence, Wasserstein2, Workspace, get
+from princdiff.divergences import Divergence, Wasserstein2, Workspace
 from princdiff.inference.execution import run_chunks
 from princdiff.inference.tuning import choose_level
 from princdiff.parallel import in_threads
@@ -63,6 +63,7 @@ def stability_selection(
     divergence: str | Divergence | Callable = "wasserstein2",
     scale: Scale = "pooled",
     random_state: Any = None,
+    rng: Any = None,
     n_jobs: int | None = None,
 ) -> StabilityResult:
     """How often each feature is selected when half of the rows are used.
@@ -83,8 +84,10 @@ def stability_selection(
         What "different" means for two columns of numbers, see `princdiff.divergences.available`.
     scale : {None, "pooled", "within"}, default="pooled"
         Scaling of the features.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         Seed.
+    rng : int, Generator or None
+        The same under NumPy's name; give one of the two.
     n_jobs : int, optional
         Threads.
 
@@ -101,28 +104,42 @@ def stability_selection(
     >>> np.flatnonzero(result.stable)
     array([4])
     """
-    validate.check_choice("scale", scale, (None, "pooled", "within"))
-    validate.check_positive("n_pairs", n_pairs, whole=True)
-    if not 0.5 < threshold <= 1:
-        raise ValueError(f"threshold must be above 0.5 and at most 1, got {threshold!r}")
-    rows = validate.check_rows(BaseEstimator(), X, reset=True)
-    classes, codes = validate.check_groups(y, rows.shape[0])
-    if np.bincount(codes).min() < 4:
-        raise ValueError("every group needs at least four rows, two for each half-sample")
-    compared = get(divergence)
-    rng = validate.generator(random_state)
-    samples = Samples(rows, scale)
-    labels = Labels(codes, len(classes))
-    if n_features == "auto":
-        level = int(choose_level(samples, labels, compared, rng, n_jobs=n_jobs).chosen)
+    parameters.check(locals())
+    problem = Problem.from_arrays(X, y, divergence=divergence, scale=scale)
+    run = Run.from_options(random_state, n_jobs, rng=rng)
+    return run_half_samples(problem, run, StabilityOptions(n_features, threshold, n_pairs))
+
+
+@dataclass(frozen=True)
+class StabilityOptions:
+    """How many features, and how many half-samples; see `stability_selection`."""
+
+    n_features: int | str = "auto"
+    threshold: float = 0.9
+    n_pairs: int = 50
+
+
+def run_half_samples(problem: Problem, run: Run, options: StabilityOptions) -> StabilityResult:
+    """Selection frequencies of a problem's features over half-samples of its rows."""
+    problem.require_memory()
+    if problem.sizes.min() < 4:
+        small = problem.classes[int(problem.sizes.argmin())]
+        raise ValueError(
+            f"group {small!r} has {problem.sizes.min()} rows; every group needs at least four rows, two for "
+            "each half-sample"
+        )
+    rng = run.rng()
+    samples, labels, divergence = problem.samples, problem.labels, problem.divergence
+    if options.n_features == "auto":
+        level = int(choose_level(samples, labels, divergence, rng, n_jobs=run.n_jobs).chosen)
     else:
-        level = validate.check_level(n_features, samples.n_features)
-    halves = half_samples(labels, n_pairs, rng)
-    run = partial(_selected, samples, halves, compared, level, int(rng.integers(2**31)))
+        level = validate.check_level(options.n_features, samples.n_features)
+    halves = half_samples(labels, options.n_pairs, rng)
+    selected = partial(_selected, samples, halves, divergence, level, int(rng.integers(2**31)))
     pieces = np.array_split(np.arange(halves.n_columns), -(-halves.n_columns // _CHUNK))
-    frequencies = np.concatenate(list(run_chunks(run, pieces, n_jobs))).mean(axis=0)
-    bound = expected_false_selections(threshold, level, samples.n_features, n_pairs)
-    return StabilityResult(frequencies, frequencies >= threshold, threshold, bound, level)
+    frequencies = np.concatenate(list(run_chunks(selected, pieces, run.n_jobs))).mean(axis=0)
+    bound = expected_false_selections(options.threshold, level, samples.n_features, options.n_pairs)
+    return StabilityResult(frequencies, frequencies >= options.threshold, options.threshold, bound, level)
 
 
 def _selected(

@@ -285,7 +285,7 @@ def answer(result: DifferenceResult, screen: Screen, *, notes: Sequence[str] = (
     for note in notes:
         first, *rest = screen.prose(f"Note: {note}", indent=" " * 6)
         lines += [screen.paint("Note:", "33") + first[5:], *rest]
-    return lines
+    return lines if screen.drawn else [line.replace("→", "->") for line in lines]
 
 
 def direction_sentence(result: DifferenceResult) -> str:
@@ -337,8 +337,9 @@ def _column_columns(shown: pd.DataFrame, screen: Screen) -> list[Column]:
         # A narrow screen: what changed gives way to the names.
         name = Column("column", [shorten(name, max(_LEAST_NAME, name_width), screen.dots) for name in names])
         return [name, kind, *after[:1], *after[2:]] if screen.width >= 60 else [name, effect]
-    widest = max(map(columns_of, changes), default=0)
-    name_width += max(0, min(longest - name_width, room - widest))
+    widest = max(map(columns_of, ("what changed", *changes)))
+    longer = max(0, min(longest - name_width, room - widest))
+    name_width, room = name_width + longer, room - longer
     name = Column("column", [shorten(name, name_width, screen.dots) for name in names])
     change = Column(
         "what changed", [_clipped(change, max(room, _LEAST_CHANGE), screen.dots) for change in changes]

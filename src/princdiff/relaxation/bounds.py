@@ -27,7 +27,7 @@ from princdiff.relaxation.relax import (
 from princdiff.relaxation.sliced_plan import sliced_coupling
 from princdiff.relaxation.sparse_bounds import best_support_bound, largest_diagonals, threshold_bound
 from princdiff.relaxation.transport import staircase_plan
-from princdiff.relaxation.two_groups import MAX_DIMENSION, TwoGroups, generator
+from princdiff.relaxation.two_groups import MAX_DIMENSION, TwoGroups
 
 Array = npt.NDArray[Any]
 
@@ -76,7 +76,7 @@ def upper_bound(
     Parameters
     ----------
     X : array or scipy sparse matrix of shape (N, d)
-        Pooled rows.
+        Pooled rows, finite.
     y : array of shape (N,)
         Labels, two distinct values.
     k : int, optional
@@ -88,7 +88,7 @@ def upper_bound(
         Relative accuracy at which the bounds of small supports stop refining.
     budget : int
         Projected rows that may be sorted to refine the bounds of small supports (about 1e7 a second).
-    random_state : int, Generator, RandomState or None
+    random_state : int, Generator or None
         Of the relaxation's start. The bound holds for any.
 
     Returns
@@ -130,7 +130,7 @@ def upper_bound(
         if envelope.upper <= (1 + 2 * tol) * envelope.value:
             return envelope.certificate
         found.append(envelope.certificate)
-    found += _from_plan(X, y, limit, guides, sample_weight, generator(random_state))
+    found += _from_plan(X, y, limit, guides, sample_weight, np.random.default_rng(random_state))
     proven = [c for c in found if c.kind == "certificate"]
     return min(proven or found, key=lambda c: c.upper_bound)
 

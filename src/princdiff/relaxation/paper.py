@@ -26,7 +26,7 @@ from princdiff.relaxation.two_groups import TwoGroups
 
 Array = npt.NDArray[Any]
 
-__all__ = ["paper_relax", "project_simplex", "projection"]
+__all__ = ["PaperSteps", "paper_relax", "project_simplex", "projection"]
 
 
 def project_simplex(w: Array) -> Array:
@@ -81,30 +81,12 @@ class _Iterate:
     v: Array
 
 
-def paper_relax(
-    problem: TwoGroups,
-    penalty: float,
-    rng: np.random.Generator,
-    *,
-    n_steps: int = 300,
-    dual_steps: int = 10,
-    dual_step: float = 0.01,
-    matrix_step: float = 0.1,
-    diminishing: bool = True,
-    patience: int = 100,
-    incremental: bool = False,
-    n_pairs: int | None = None,
-) -> Relaxation:
-    """Run RELAX on a prepared problem.
+@dataclass(frozen=True)
+class PaperSteps:
+    """Steps of the algorithm as printed.
 
-    Parameters
+    Attributes
     ----------
-    problem : TwoGroups
-        Not reduced: the start and the soft-threshold are in the coordinates of the features.
-    penalty : float
-        In the problem's unit.
-    rng : Generator
-        For the random pairs.
     n_steps : int
         Steps on B.
     dual_steps : int
@@ -121,7 +103,34 @@ def paper_relax(
     incremental : bool
         Replace the sums over all pairs by sums over random pairs, scaled up.
     n_pairs : int, optional
-        Pairs drawn for each step; a tenth of all unless told.
+        Pairs drawn for each step; None: a tenth of all.
+    """
+
+    n_steps: int = 300
+    dual_steps: int = 10
+    dual_step: float = 0.01
+    matrix_step: float = 0.1
+    diminishing: bool = True
+    patience: int = 100
+    incremental: bool = False
+    n_pairs: int | None = None
+
+
+def paper_relax(
+    problem: TwoGroups, penalty: float, rng: np.random.Generator, steps: PaperSteps | None = None
+) -> Relaxation:
+    """Run RELAX on a prepared problem.
+
+    Parameters
+    ----------
+    problem : TwoGroups
+        Not reduced: the start and the soft-threshold are in the coordinates of the features.
+    penalty : float
+        In the problem's unit.
+    rng : Generator
+        For the random pairs.
+    steps : PaperSteps, optional
+        How many steps, and how long.
 
     Returns
     -------
@@ -129,26 +138,21 @@ def paper_relax(
         The lower bound is the transport cost at the B returned, projected to trace one; the upper
         bound comes from the exact plan at that B.
     """
-    if dual_steps < 1 or patience < 1:
-        raise ValueError("dual_steps and patience must be at least 1")
-    if dual_step <= 0 or matrix_step <= 0:
-        raise ValueError("dual_step and matrix_step must be positive")
+    asked = PaperSteps() if steps is None else steps
     n, m, d = len(problem.a), len(problem.b), problem.dimension
-    drawn = max(1, n * m // 10) if n_pairs is None else int(n_pairs)
-    if drawn < 1:
-        raise ValueError(f"n_pairs must be at least 1, got {n_pairs}")
+    drawn = max(1, n * m // 10) if asked.n_pairs is None else int(asked.n_pairs)
     # Rows that keep their group's mean inside: the box knows no separate mean difference.
     x, y = problem.x + problem.shift, problem.y
-    pairs = _Pairs(x, y, problem.a, problem.b, drawn if incremental else None, rng)
+    pairs = _Pairs(x, y, problem.a, problem.b, drawn if asked.incremental else None, rng)
     matrix = np.full((d, d), 1.0 / d)
     u, v = np.zeros(n), np.zeros(m)
     cost = _costs(x, y, matrix)
-    scale = dual_step * max(n, m) * float(problem.a @ cost @ problem.b)
+    scale = asked.dual_step * max(n, m) * float(problem.a @ cost @ problem.b)
     best = _Iterate(-np.inf, matrix, u, v)
-    since, steps = 0, 0
-    for steps in range(1, n_steps + 1):
-        shrink = np.sqrt(steps) if diminishing else 1.0
-        for _ in range(dual_steps):
+    since, done = 0, 0
+    for done in range(1, asked.n_steps + 1):
+        shrink = np.sqrt(done) if asked.diminishing else 1.0
+        for _ in range(asked.dual_steps):
             du, dv = pairs.dual_gradient(cost, u, v)
             u, v = u + scale / shrink * du, v + scale / shrink * dv
         here = _objective(cost, u, v, matrix, problem, penalty)
@@ -156,16 +160,16 @@ def paper_relax(
             best, since = _Iterate(here, matrix, u, v), 0
         else:
             since += 1
-            if since >= patience:
+            if since >= asked.patience:
                 break
         slope = pairs.matrix_gradient(cost, u, v)
         norm = float(np.linalg.norm(slope))
         if norm == 0:
             continue  # no pair is below its potentials yet: only u and v can move
-        step = matrix_step / shrink / norm
+        step = asked.matrix_step / shrink / norm
         matrix = projection(matrix + step * slope, penalty, step)
         cost = _costs(x, y, matrix)
-    return _finish(problem, penalty, best, steps)
+    return _finish(problem, penalty, best, done)
 
 
 def _costs(x: Array, y: Array, matrix: Array) -> Array:

@@ -8,27 +8,40 @@ that B has rank one leaves a concave problem with a saddle,
 
 which is worth solving for two reasons: eigenvectors of B are places to start a search from, and every plan
 M on the right is a proof that no direction is better than lambda_max(W_M). ``method="fast"`` climbs on the
-left with entropic transport and low-rank B and proves on the right (relax_fast.py); ``method="paper"``
-is the algorithm as printed (relax_paper.py).
+left with entropic transport and low-rank B and proves on the right (entropic.py); ``method="paper"``
+is the algorithm as printed (paper.py).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from princdiff.data import parameters
+from princdiff.data.parameters import Choice, Either, Flag, Number, Whole
+from princdiff.data.problem import Design, Problem, Run
 from princdiff.relaxation.entropic import Relaxation, solve_fast
-from princdiff.relaxation.paper import paper_relax
+from princdiff.relaxation.paper import PaperSteps, paper_relax
 from princdiff.relaxation.transport import line_divergences
-from princdiff.relaxation.two_groups import TwoGroups, generator
+from princdiff.relaxation.two_groups import TwoGroups
 
 Array = npt.NDArray[Any]
 
-__all__ = ["MAX_CELLS", "MAX_PENALISED", "RelaxResult", "marginal_divergences", "relax", "screen"]
+__all__ = [
+    "MAX_CELLS",
+    "MAX_PENALISED",
+    "FastSteps",
+    "Pooled",
+    "RelaxResult",
+    "marginal_divergences",
+    "relax",
+    "screen",
+    "solve_relaxation",
+]
 
 #: most columns of a penalised problem, which needs dense d x d matrices; the rest is screened
 MAX_PENALISED = 1500
@@ -90,6 +103,7 @@ def relax(
     method: str = "fast",
     sample_weight: Any = None,
     random_state: Any = None,
+    rng: Any = None,
     max_iter: int | None = None,
     tol: float = 0.01,
     **options: Any,
@@ -108,15 +122,17 @@ def relax(
         Low-rank entropic ascent with proven bounds, or the paper's sub-gradient algorithm.
     sample_weight : array of shape (N,), optional
         Non-negative weights of the rows.
-    random_state : int, Generator, RandomState or None
-        Of the random start ("fast"), of the random pairs ("paper", incremental).
+    random_state : int, RandomState, Generator or None
+        Seed of the random start ("fast"), of the random pairs ("paper", incremental).
+    rng : int, Generator or None
+        The same under NumPy's name; give one of the two.
     max_iter : int, optional
         Evaluations ("fast", default 1000) or B-steps ("paper", default 300).
     tol : float, default 0.01
         Gap between the bounds at which "fast" stops. Below about 0.003 and with at most 10
         columns an exact game takes over, good to 1e-4 and better.
     **options
-        Of ``method="paper"``: see :func:`princdiff.relaxation.paper.paper_relax`.
+        Of ``method="paper"``: see :class:`princdiff.relaxation.paper.PaperSteps`.
 
     Returns
     -------
@@ -140,45 +156,88 @@ def relax(
     >>> result.gap < 0.01, bool(abs(result.directions[0, 0]) > 0.95)
     (True, True)
     """
-    if not np.isfinite(penalty) or penalty < 0:
-        raise ValueError(f"penalty must be finite and not negative, got {penalty}")
-    if method not in ("fast", "paper"):
-        raise ValueError(f'method must be "fast" or "paper", got {method!r}')
-    if not 0 < tol < 1:
-        raise ValueError(f"tol must lie between 0 and 1, got {tol}")
+    given = {name: value for name, value in locals().items() if name != "options"}
+    parameters.check(
+        given,
+        method=Choice("fast", "paper"),
+        max_iter=Either(Whole(1), None),
+        tol=Number(0, 1),
+    )
+    _check_steps(method, options)
+    problem = Problem.from_arrays(X, y, scale=None, design=Design(sample_weight)).require_memory()
+    if problem.n_groups != 2:
+        raise ValueError(f"the relaxation compares two groups; y holds {problem.n_groups}")
+    limit = (1000 if method == "fast" else 300) if max_iter is None else int(max_iter)
+    steps = PaperSteps(n_steps=limit, **options) if method == "paper" else FastSteps(limit, tol)
+    pooled = Pooled(problem.rows, problem.codes, problem.weights)
+    return solve_relaxation(pooled, float(penalty), Run.from_options(random_state, rng=rng).rng(), steps)
+
+
+def _check_steps(method: str, options: dict[str, Any]) -> None:
+    """What only the paper's algorithm takes."""
     if options and method == "fast":
         raise ValueError(f'only method="paper" takes {", ".join(sorted(options))}')
-    limit = (1000 if method == "fast" else 300) if max_iter is None else int(max_iter)
-    if limit < 1:
-        raise ValueError(f"max_iter must be at least 1, got {max_iter}")
-    rng = generator(random_state)
-    problem, note = _prepare(X, y, sample_weight, penalty, method, rng)
+    known = [field.name for field in fields(PaperSteps) if field.name != "n_steps"]
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise TypeError(f'relax with method="paper" does not know {unknown[0]}=; it takes {", ".join(known)}')
+    parameters.check(
+        options,
+        dual_steps=Whole(1),
+        dual_step=Number(0),
+        matrix_step=Number(0),
+        diminishing=Flag(),
+        patience=Whole(1),
+        incremental=Flag(),
+        n_pairs=Either(Whole(1), None),
+    )
+
+
+class Pooled(NamedTuple):
+    """Rows of both groups, their codes, and weights or None; checked."""
+
+    rows: Any
+    codes: Array
+    weights: Array | None = None
+
+
+@dataclass(frozen=True)
+class FastSteps:
+    """Evaluations at most, and the gap between the bounds at which to stop."""
+
+    max_iter: int = 1000
+    tol: float = 0.01
+
+
+def solve_relaxation(
+    pooled: Pooled, penalty: float, rng: np.random.Generator, steps: FastSteps | PaperSteps
+) -> RelaxResult:
+    """The relaxation of rows that have been checked; parameters as in `relax`."""
+    method = "paper" if isinstance(steps, PaperSteps) else "fast"
+    problem, note = _prepare(pooled, penalty, method, rng)
     scaled_penalty = penalty / problem.unit**2
-    if method == "paper":
-        state = paper_relax(problem, scaled_penalty, rng, n_steps=limit, **options)
+    if isinstance(steps, PaperSteps):
+        state = paper_relax(problem, scaled_penalty, rng, steps)
     else:
-        state = solve_fast(problem, scaled_penalty, rng, tol=tol, max_iter=limit)
+        state = solve_fast(problem, scaled_penalty, rng, tol=steps.tol, max_iter=steps.max_iter)
     upper = state.upper
     if problem.columns is not None:
-        upper = _upper_of_all_columns(X, y, sample_weight, penalty, problem.unit, rng)
+        upper = _upper_of_all_columns(pooled, penalty, problem.unit, rng)
     return _result(problem, state, upper, method, penalty, note)
 
 
-def _prepare(
-    X: Any, y: Any, sample_weight: Any, penalty: float, method: str, rng: np.random.Generator
-) -> tuple[TwoGroups, str]:
+def _prepare(pooled: Pooled, penalty: float, method: str, rng: np.random.Generator) -> tuple[TwoGroups, str]:
     """The problem to solve, and a sentence where it is not the whole of what was given."""
     note = ""
     columns = None
     needs_matrix = penalty > 0 or method == "paper"
-    n_features = np.shape(X)[1] if len(np.shape(X)) == 2 else 0
-    if needs_matrix and n_features > MAX_PENALISED:
-        columns = screen(X, y, sample_weight, MAX_PENALISED)
+    if needs_matrix and pooled.rows.shape[1] > MAX_PENALISED:
+        columns = screen(*pooled, MAX_PENALISED)
         note = (
             f"solved on the {MAX_PENALISED} columns of largest marginal divergence; the upper bound "
             "is lambda_max(W) - penalty over all columns. "
         )
-    problem = TwoGroups.from_rows(X, y, sample_weight, reduce=not needs_matrix, columns=columns)
+    problem = TwoGroups.from_rows(*pooled, reduce=not needs_matrix, columns=columns)
     n, m = len(problem.a), len(problem.b)
     if n * m > MAX_CELLS:
         side = int(np.sqrt(MAX_CELLS))
@@ -220,11 +279,9 @@ def marginal_divergences(X: Any, y: Any, sample_weight: Any = None) -> Array:
     return np.concatenate(parts)
 
 
-def _upper_of_all_columns(
-    X: Any, y: Any, sample_weight: Any, penalty: float, unit: float, rng: np.random.Generator
-) -> float:
+def _upper_of_all_columns(pooled: Pooled, penalty: float, unit: float, rng: np.random.Generator) -> float:
     """lambda_max(W_M) - penalty over all columns (U = -penalty * I), in squares of ``unit``."""
-    whole = TwoGroups.from_rows(X, y, sample_weight)
+    whole = TwoGroups.from_rows(*pooled)
     upper = solve_fast(whole, 0.0, rng, tol=0.02, max_iter=300).upper * whole.unit**2
     return (upper - penalty) / unit**2
 

@@ -23,17 +23,10 @@ from scipy import sparse
 
 Array = npt.NDArray[Any]
 
-__all__ = ["MAX_DIMENSION", "TwoGroups", "generator"]
+__all__ = ["MAX_DIMENSION", "TwoGroups"]
 
 #: largest side of a dense matrix that is decomposed (eigenvalues of W or of the Gram matrix)
 MAX_DIMENSION = 4000
-
-
-def generator(random_state: Any) -> np.random.Generator:
-    """A numpy Generator from None, an int, a Generator or a legacy RandomState."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31))
-    return np.random.default_rng(random_state)
 
 
 @dataclass(frozen=True)
@@ -133,11 +126,12 @@ class TwoGroups:
     def from_rows(
         cls, X: Any, y: Any, sample_weight: Any = None, *, reduce: bool = True, columns: Any = None
     ) -> TwoGroups:
-        """Check pooled rows and labels, and prepare them.
+        """Prepare pooled rows, which have been checked.
 
         Parameters
         ----------
         X : array or scipy sparse matrix of shape (N, d)
+            Finite numbers.
         y : array of shape (N,), two distinct labels
         sample_weight : array of shape (N,), optional
             Non-negative weights; rows of weight zero are left out.
@@ -146,7 +140,9 @@ class TwoGroups:
         columns : array of int, optional
             Use only these columns.
         """
-        rows, labels, weight = _checked(X, y, sample_weight)
+        rows: Any = sparse.csr_array(X, dtype=np.float64) if sparse.issparse(X) else np.asarray(X, np.float64)
+        labels = np.asarray(y)
+        weight = np.ones(rows.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
         groups = np.unique(labels)
         if len(groups) != 2:
             raise ValueError(f"the relaxation compares two groups; y holds {len(groups)}")
@@ -157,8 +153,6 @@ class TwoGroups:
         keep = weight > 0
         first = (labels == groups[0]) & keep
         second = (labels == groups[1]) & keep
-        if not first.any() or not second.any():
-            raise ValueError("a group has no row of positive weight")
         order = np.concatenate([np.flatnonzero(first), np.flatnonzero(second)])
         n = int(first.sum())
         pooled, basis = _coordinates(rows[order], reduce and columns is None)
@@ -170,36 +164,6 @@ class TwoGroups:
         spread = float(np.sum(a @ (x * x)) + np.sum(b @ (yy * yy)) + shift @ shift)
         unit = float(np.sqrt(spread)) if spread > 0 else 1.0
         return cls(x / unit, yy / unit, a, b, shift / unit, unit, n_features, columns, basis)
-
-
-def _checked(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array]:
-    if sparse.issparse(X):
-        rows: Any = sparse.csr_array(X, dtype=np.float64)
-        finite = bool(np.isfinite(rows.data).all())
-    else:
-        rows = np.asarray(X)
-        if rows.dtype.kind not in "biuf":
-            raise ValueError(f"X must hold real numbers, not {rows.dtype}")
-        rows = rows.astype(np.float64)
-        finite = bool(np.isfinite(rows).all())
-    if rows.ndim != 2:
-        raise ValueError(f"X must have two dimensions (rows, features), got {rows.ndim}")
-    if rows.shape[1] == 0:
-        raise ValueError("X has no columns")
-    if not finite:
-        raise ValueError("X holds NaN or infinite values")
-    labels = np.asarray(y)
-    if labels.shape != (rows.shape[0],):
-        raise ValueError(f"y must hold one label per row of X: {labels.shape} for {rows.shape[0]}")
-    if sample_weight is None:
-        weight = np.ones(rows.shape[0])
-    else:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-        if weight.shape != labels.shape:
-            raise ValueError("sample_weight must hold one weight per row of X")
-        if not np.isfinite(weight).all() or (weight < 0).any():
-            raise ValueError("sample_weight must be finite and non-negative")
-    return rows, labels, weight
 
 
 def _coordinates(rows: Any, reduce: bool) -> tuple[Array, Array | None]:

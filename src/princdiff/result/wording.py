@@ -25,10 +25,11 @@ def headline(result: DifferenceResult) -> str:
         return f"The groups {names} were not tested. {distance_sentence(result)}"
     if not result.pvalue <= LEVEL:
         return f"No difference between {names} could be shown ({pvalue})."
-    if result.test.smallest_attainable_pvalue >= LEVEL:
+    cut_short = not result.test.exact and result.test.n_permutations < result.test.asked
+    if cut_short and result.test.smallest_attainable_pvalue >= LEVEL:
         return (
-            f"Whether {names} differ cannot be decided: the relabellings made can give no p-value below "
-            f"{result.test.smallest_attainable_pvalue:.2g} ({pvalue})."
+            f"Whether {names} differ was not decided in time: {result.test.n_permutations} of "
+            f"{result.test.asked} relabellings can give no p-value below {pvalue[4:]}."
         )
     return f"The groups {names} differ ({pvalue}). {what_differs(result)} {distance_sentence(result)}"
 

@@ -1,1 +1,1 @@
-"""The AnnData face, in scanpy's manner: `tl` computes and writes, `get` reads, `pl` draws."""
+"""The AnnData face: tools compute and write (princdiff.tl), getters read (get), pictures draw (pl)."""

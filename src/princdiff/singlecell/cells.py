@@ -15,6 +15,7 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from princdiff.data.sparse_structure import check_sparse
 from princdiff.tables.frames import listed, suggestion
 
 REST = "rest"
@@ -243,6 +244,7 @@ def in_memory(source: Any) -> NDArray | sp.csr_matrix:
     if hasattr(source, "to_memory"):
         source = source.to_memory()
     if sp.issparse(source):
+        check_sparse(source, "the matrix of this AnnData")
         return sp.csr_matrix(source)
     # HDF5 and zarr arrays are read by indexing; views of AnnData are subclasses of arrays.
     return np.asarray(source[()] if hasattr(source, "chunks") and hasattr(source, "file") else source)

@@ -161,9 +161,9 @@ def _best_of(
 
 def let_smaller_compete(path: Path) -> Path:
     """A direction with few features is feasible at every larger level."""
-    values, directions = path
+    values, directions = path.values.copy(), path.directions.copy()
     for index in range(1, values.shape[1]):
         worse = values[:, index] < values[:, index - 1]
         values[worse, index] = values[worse, index - 1]
         directions[worse, index] = directions[worse, index - 1]
-    return path
+    return Path(values, directions)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.tables.column_values import Part, level_name, numbers_in, parsed
+from princdiff.tables.column_values import Part, is_code, level_name, numbers_in, parsed
 from princdiff.tables.dates import NOT_COMPARED, DateError, are_dates, read_dates, varying_parts
 from princdiff.tables.frames import listed
 from princdiff.tables.levels import MAX_LEVELS, Levels
@@ -161,7 +161,10 @@ def _classify(
     if kinds <= {"number", "boolean"} and "number" in kinds:
         return _classify_numbers(name, parts, groups, rules.asked)
     if any(part.kind == "number" and part.codes is None for part in parts):
-        return Column(name, fault=_disagreement(name, parts, labels))
+        if not _are_codes(parts):
+            return Column(name, fault=_disagreement(name, parts, labels))
+        # One table has the code 007, the other happens to have none with leading zeros.
+        parts = [part.as_codes() if part.kind == "number" else part for part in parts]
     return _classify_levels(name, parts, groups, where, rules)
 
 
@@ -175,6 +178,18 @@ def _classify_dates(name: str, parts: Sequence[Part], rules: Rules) -> Column:
     except DateError as error:
         return Column(name, reason=str(error))
     return Column(name, dates=dates) if varying_parts(dates) else Column(name, reason="holds one date only")
+
+
+def _are_codes(parts: Sequence[Part]) -> bool:
+    """Whether text is digits with leading zeros here and whole numbers there."""
+    texts = [level for part in parts if part.kind == "text" for level in part.levels]
+    numbers = np.concatenate([part.as_numbers() for part in parts if part.kind == "number"])
+    numbers = numbers[~np.isnan(numbers)]
+    return (
+        any(map(is_code, texts))
+        and all(level.strip().isdigit() for level in texts)
+        and bool(((numbers == np.floor(numbers)) & (numbers >= 0)).all())
+    )
 
 
 def _remark(parts: Iterable[Part]) -> str:
@@ -321,7 +336,7 @@ def _common_order(parts: Sequence[Part]) -> list[str] | None:
 def _nearly_numbers(name: str, column: Levels, where: Callable[[int], str]) -> str:
     """The fault of a column of numbers that was not read as numbers because of a few entries."""
     levels = column.names
-    if len(levels) < _DIRTY_LEVELS:
+    if len(levels) < _DIRTY_LEVELS or any(map(is_code, levels)):
         return ""
     numbers = numbers_in(levels)
     odd = np.flatnonzero(np.isnan(numbers))

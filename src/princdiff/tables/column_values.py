@@ -70,6 +70,13 @@ class Part:
             return np.full(self.size, np.nan, dtype=np.float32)
         return np.where(self.codes < 0, np.nan, self.codes)
 
+    def as_codes(self) -> Part:
+        """Whole numbers as the digits they are written with."""
+        values, codes = np.unique(self.as_numbers(), return_inverse=True)
+        gaps = np.isnan(values)
+        levels = [level_name(value) for value in values[~gaps]]
+        return replace(self, kind="text", numbers=None, codes=np.where(gaps[codes], -1, codes), levels=levels)
+
     def is_missing(self) -> NDArray[np.bool_]:
         """Whether each row has no value."""
         if self.dates is not None:
@@ -203,11 +210,21 @@ def numbers_in(levels: Sequence[str]) -> NDArray[np.float64]:
     return parsed(levels)
 
 
+def is_code(level: str) -> bool:
+    """Whether digits are a code, not a number: those with leading zeros are.
+
+    Examples
+    --------
+    >>> is_code("007"), is_code("0.7"), is_code("70")
+    (True, False, False)
+    """
+    return _CODE.match(level.strip()) is not None
+
+
 def parsed(levels: Sequence[str]) -> NDArray[np.float64]:
     """Each level as a number, NaN where it is none."""
     numbers = np.array(pd.to_numeric(pd.Series(levels, dtype=object), errors="coerce"), dtype=np.float64)
-    # 007 is a code, not a number.
-    numbers[[_CODE.match(level.strip()) is not None for level in levels]] = np.nan
+    numbers[[is_code(level) for level in levels]] = np.nan
     return numbers
 
 

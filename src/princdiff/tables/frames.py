@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from princdiff.data.row_chunks import RowChunks
+from princdiff.data.sparse_structure import check_sparse
 
 _SHOWN = 5
 
@@ -48,6 +49,8 @@ class Table:
         What was done while reading.
     path : Path or None
         The file it came from.
+    written : callable or None
+        Gives a column as it is written in the text file, where the values come from one.
     """
 
     values: pd.DataFrame | NDArray | sp.csr_matrix
@@ -57,6 +60,7 @@ class Table:
     about: pd.DataFrame | None = None
     notes: tuple[str, ...] = ()
     path: Path | None = None
+    written: Callable[[str], pd.Series] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -146,6 +150,7 @@ def take_object(source: Any, label: str) -> Table:
     if isinstance(source, pd.DataFrame):
         return from_frame(source, label)
     if sp.issparse(source):
+        check_sparse(source, label)
         return _from_sparse(source, label)
     if all(hasattr(source, name) for name in ("X", "obs", "var_names")):
         return from_anndata(source, label)

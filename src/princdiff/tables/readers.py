@@ -6,9 +6,7 @@ traceback of a parser. Optional readers are imported where they are used, so tha
 
 from __future__ import annotations
 
-import csv
 import gzip
-import importlib
 import os
 import zipfile
 import zlib
@@ -21,20 +19,27 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from princdiff.extras import extra
 from princdiff.tables.frames import (
     Table,
     decoded,
     from_anndata,
     from_frame,
     listed,
-    refuse_duplicates,
     renamed,
     suggestion,
     take_object,
 )
+from princdiff.tables.text_files import (
+    SEPARATORS,
+    TextFile,
+    first_line,
+    read_text,
+    text_in_memory,
+    text_of_column,
+)
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-_SPOKEN = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 _FORMATS = ".csv, .tsv, .csv.gz, .tsv.gz, .parquet, .feather, .npz, .npy, .h5ad"
 _NAME_KEYS = ("feature_names", "features", "columns", "names", "var_names")
 _ROW_KEYS = ("X", "data", "rows")
@@ -45,9 +50,10 @@ def read(source: Any, label: str = "X") -> Table:
 
     Parameters
     ----------
-    source : path, DataFrame (pandas or polars), array, scipy.sparse matrix, AnnData
+    source : path, open file, DataFrame (pandas or polars), array, scipy.sparse matrix, AnnData
         Files: csv and tsv (also .gz, UTF-8, with a header), parquet, feather, npz, npy, h5ad. In text files
-        empty fields and pandas' usual marks (NA, NaN, null, None ...) are missing values.
+        empty fields and pandas' usual marks (NA, NaN, null, None ...) are missing values. Open files and
+        pipes must hold csv or tsv.
     label : str
         What messages call an object in memory; a file is called by its name.
 
@@ -65,6 +71,8 @@ def read(source: Any, label: str = "X") -> Table:
     """
     if isinstance(source, (str, os.PathLike)):
         table = _read_file(Path(source).expanduser())
+    elif hasattr(source, "read") and hasattr(source, "readline"):
+        table = _read_stream(source, label)
     else:
         table = take_object(source, label)
     if not table.columns:
@@ -82,9 +90,13 @@ def stem(path: Path) -> str:
 
 def _read_file(path: Path) -> Table:
     _check_path(path)
+    if not path.is_file():
+        # A pipe, such as the shell makes of <(zcat a.csv.gz): it has no size and is read once.
+        with path.open("rb") as stream:
+            return replace(_read_stream(stream, path.name), label=path.name)
     ending = _ending(path)
     if ending in _SEPARATORS:
-        table = from_frame(_read_text(path, _SEPARATORS[ending]), path.name)
+        table = _read_text(path, _SEPARATORS[ending])
     elif ending in (".parquet", ".pq", ".feather"):
         table = from_frame(_read_arrow(path, ending), path.name)
     elif ending == ".npz":
@@ -107,7 +119,7 @@ def _check_path(path: Path) -> None:
         raise FileNotFoundError(f"no such file: {str(path)!r}{suggestion(path.name, others)}")
     if not os.access(path, os.R_OK):
         raise ValueError(f"{str(path)!r} may not be read: permission denied")
-    if path.stat().st_size == 0:
+    if path.is_file() and path.stat().st_size == 0:
         raise ValueError(f"{path.name} is empty")
 
 
@@ -119,68 +131,33 @@ def _ending(path: Path) -> str:
     return suffixes[-1] if suffixes else ""
 
 
-def _read_text(path: Path, separator: str) -> pd.DataFrame:
-    try:
-        _check_header(path, _header(path, separator), separator)
-        frame = pd.read_csv(path, sep=separator, skipinitialspace=True, low_memory=False)
-    except UnicodeError as error:
-        raise ValueError(f"{path.name} is not UTF-8 text ({error}); save it as UTF-8") from error
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{path.name} is not a whole gzip file: {_first_line(error)}") from error
-    except pd.errors.EmptyDataError as error:
-        raise ValueError(f"{path.name} is empty") from error
-    except (pd.errors.ParserError, csv.Error) as error:
-        spoken = f"text separated by {_SPOKEN[separator]}"
-        raise ValueError(f"{path.name} cannot be read as {spoken}: {_first_line(error)}") from error
-    return _without_row_names(path, frame)
-
-
-def _header(path: Path, separator: str) -> list[str]:
+def _read_text(path: Path, separator: str) -> Table:
     opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
-    with opener(path, "rt", encoding="utf-8-sig", newline="") as stream:
-        for fields in csv.reader(stream, delimiter=separator, skipinitialspace=True):
-            if fields:
-                return [field.strip() for field in fields]
-    raise ValueError(f"{path.name} is empty")
+    return _from_text(TextFile(path.name, lambda: opener(path, "rb"), separator))
 
 
-def _check_header(path: Path, header: list[str], separator: str) -> None:
-    # pandas would rename the second "a" to "a.1", and take the first row of numbers as names.
-    refuse_duplicates([name for name in header if name], path.name)
-    other = next((mark for mark in _SPOKEN if mark != separator and mark in header[0]), None)
-    if len(header) == 1 and other is not None:
-        raise ValueError(
-            f"{path.name} has one column only, with {other!r} in its header: it seems to be separated by "
-            f"{_SPOKEN[other]}, not {_SPOKEN[separator]}; save it with {_SPOKEN[separator]}, or read it "
-            f"with pandas.read_csv(..., sep={other!r}) and pass the table"
-        )
-    if _looks_like_values(header):
-        raise ValueError(
-            f"{path.name} begins with numbers ({listed(header, 3)}), not with column names; add a header line"
-        )
+def _from_text(source: TextFile) -> Table:
+    frame, found = read_text(source)
+    table = from_frame(frame, source.name)
+    notes = table.notes
+    if found.separator != source.separator:
+        notes += (f"{source.name}: fields are separated by {SEPARATORS[found.separator]}.",)
+    return replace(table, notes=notes, written=lambda name: text_of_column(found, frame, name))
 
 
-def _looks_like_values(header: list[str]) -> bool:
-    """All numbers, and not the 0, 1, 2 ... that pandas writes for columns without names."""
+def _read_stream(stream: Any, label: str) -> Table:
+    """Text from a pipe, the standard input or an open file."""
+    content = stream.read()
+    name = getattr(stream, "name", label)
+    name = name.strip("<>") if isinstance(name, str) else label
+    if isinstance(content, str):
+        content = content.encode()
+    if not content:
+        raise ValueError(f"{name} is empty")
     try:
-        numbers = [float(name) for name in header if name]
-    except ValueError:
-        return False
-    counted = [float(position) for position in range(len(numbers))]
-    return bool(numbers) and numbers not in (counted, [position + 1 for position in counted])
-
-
-def _without_row_names(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
-    """R leaves the header of its row names out; pandas then makes them the index."""
-    if isinstance(frame.index, pd.MultiIndex):
-        raise ValueError(
-            f"{path.name}: the rows have {frame.index.nlevels} fields more than the header has names; "
-            "mind decimal commas and unquoted separators"
-        )
-    if not isinstance(frame.index, pd.RangeIndex):
-        frame.index.name = "row names"
-    frame.columns = [str(name).strip() for name in frame.columns]
-    return frame
+        return _from_text(text_in_memory(content, name))
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{name} is not a whole gzip file: {first_line(error)}") from error
 
 
 def _read_arrow(path: Path, ending: str) -> pd.DataFrame:
@@ -189,7 +166,7 @@ def _read_arrow(path: Path, ending: str) -> pd.DataFrame:
         return pd.read_feather(path) if ending == ".feather" else pd.read_parquet(path, engine="pyarrow")
     except (ValueError, OSError, TypeError, NotImplementedError) as error:
         kind = "feather" if ending == ".feather" else "parquet"
-        raise ValueError(f"{path.name} cannot be read as {kind}: {_first_line(error)}") from error
+        raise ValueError(f"{path.name} cannot be read as {kind}: {first_line(error)}") from error
 
 
 def _load_numpy(path: Path) -> Any:
@@ -197,7 +174,7 @@ def _load_numpy(path: Path) -> Any:
         return np.load(path, allow_pickle=False)
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         # A pickled array could run anything while it is read, so it is refused.
-        reason = "it holds Python objects" if "pickle" in str(error) else _first_line(error)
+        reason = "it holds Python objects" if "pickle" in str(error) else first_line(error)
         raise ValueError(f"{path.name} cannot be read as NumPy arrays: {reason}") from error
 
 
@@ -208,7 +185,7 @@ def _read_npz(path: Path) -> Table:
             return take_object(sp.load_npz(path), path.name)
         arrays = {key: archive[key] for key in archive.files}
     except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        reason = "it holds Python objects" if "pickle" in str(error) else _first_line(error)
+        reason = "it holds Python objects" if "pickle" in str(error) else first_line(error)
         raise ValueError(f"{path.name} cannot be read as NumPy arrays: {reason}") from error
     finally:
         archive.close()
@@ -248,17 +225,5 @@ def _read_h5ad(path: Path) -> Table:
     try:
         data = anndata.read_h5ad(path)
     except Exception as error:  # h5py and anndata raise many kinds, all of which mean this
-        raise ValueError(f"{path.name} cannot be read as h5ad: {_first_line(error)}") from error
+        raise ValueError(f"{path.name} cannot be read as h5ad: {first_line(error)}") from error
     return from_anndata(data, path.name)
-
-
-def extra(module: str, name: str, purpose: str) -> Any:
-    """Import an optional dependency, or say how to install it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ImportError(f"{purpose} needs {module}: pip install 'princdiff[{name}]'") from error
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -188,9 +188,14 @@ def find_column(table: Table, name: str | int | np.integer, what: str, reserved:
     if column not in known:
         hint = suggestion(column, known) or f"; it has {listed(known)}"
         raise ValueError(f"{what}: there is no column {column!r} in {table.label}{hint}")
+    series = table.column(column)
     if table.about is None or column not in table.about.columns:
         reserved[column] = what
-    return table.column(column)
+        if what in ("groups", "blocks") and table.written is not None and series.dtype.kind == "f":
+            # Versions 1.1 and 1.10 are one number, but two groups.
+            texts = table.written(column)
+            return texts if texts.nunique() > series.nunique() else series
+    return series
 
 
 def _numbered_name(position: int, table: Table) -> str:

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
 from princdiff.divergences import Wasserstein2
-from princdiff.relaxation.relax import relax
+from princdiff.relaxation.paper import PaperSteps
+from princdiff.relaxation.relax import FastSteps, Pooled, solve_relaxation
 from princdiff.solvers.ascent import Tolerance, ascend
 from princdiff.solvers.solve import Solution, evaluate
 from princdiff.solvers.sparsity import Sparsity, oriented
@@ -49,10 +50,8 @@ def relax_and_tighten(
     -------
     Solution
     """
-    rows = samples.scaled_rows(labels)
-    relaxed = relax(
-        rows, labels.codes[0], penalty=penalty, method=method, sample_weight=labels.weights, random_state=rng
-    )
+    pooled = Pooled(samples.scaled_rows(labels), labels.codes[0], labels.weights)
+    relaxed = solve_relaxation(pooled, penalty, rng, PaperSteps() if method == "paper" else FastSteps())
     start = relaxed.directions[:, 0].copy()
     if method == "fast":
         start[np.abs(start) < ZERO * np.abs(start).max()] = 0.0
@@ -70,6 +69,6 @@ def relaxed_starts(samples: Samples, labels: Labels, rng: np.random.Generator, c
 
     Never the first alone: it leads to the best optimum in half of the problems only.
     """
-    rows = samples.scaled_rows(labels)
-    relaxed = relax(rows, labels.codes[0], sample_weight=labels.weights, random_state=rng, tol=0.03)
+    pooled = Pooled(samples.scaled_rows(labels), labels.codes[0], labels.weights)
+    relaxed = solve_relaxation(pooled, 0.0, rng, FastSteps(tol=0.03))
     return relaxed.directions[:, :count].T

@@ -27,7 +27,7 @@ from princdiff.singlecell.cells import (
     take_matrix,
 )
 from princdiff.singlecell.genes import gene_statistics
-from princdiff.singlecell.get import chosen_column, result_of
+from princdiff.singlecell.getters import chosen_column, result_of
 
 _Estimator = PDA | SPARDA
 

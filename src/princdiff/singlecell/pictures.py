@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from princdiff.present import plots
 from princdiff.singlecell.cells import REST, in_memory, unknown
-from princdiff.singlecell.get import chosen_column, pda_df, pda_gene_sets_df, pda_statistics, result_of
+from princdiff.singlecell.getters import chosen_column, pda_df, pda_gene_sets_df, pda_statistics, result_of
 
 _BINS = 40
 

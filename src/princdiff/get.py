@@ -1,0 +1,5 @@
+"""Read results from AnnData, as tables."""
+
+from princdiff.singlecell.getters import pda_df, pda_gene_sets_df, pda_statistics
+
+__all__ = ["pda_df", "pda_gene_sets_df", "pda_statistics"]

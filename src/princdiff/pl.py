@@ -1,0 +1,5 @@
+"""Pictures of results in AnnData: each function takes and returns matplotlib Axes."""
+
+from princdiff.singlecell.pictures import pda, pda_gene, pda_gene_sets, pda_genes, pda_heatmap, pda_scatter
+
+__all__ = ["pda", "pda_gene", "pda_gene_sets", "pda_genes", "pda_heatmap", "pda_scatter"]
