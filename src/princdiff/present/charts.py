@@ -28,6 +28,9 @@ _WHISKERS = 12
 _FAR = 1.5
 # Groups that the reader has switched off.
 _HIDDEN = {"name": "hidden", "value": []}
+# Levels and values are numbered: a level may have any name, __proto__ too.
+_NAMES = {"name": "names", "value": []}
+_NAME = "names[datum.value]"
 _SHOWN = [{"filter": "indexof(hidden, datum.group) < 0"}]
 
 
@@ -190,12 +193,18 @@ def number(names: list[str]) -> Spec:
 
 
 def values(names: list[str]) -> Spec:
-    """Shares of the few values that a number takes; dataset ``bars`` with value, group, share, text."""
+    """Shares of the few values that a number takes; dataset ``bars`` with place, group, share, text."""
     across = {
-        "field": "value",
-        "type": "nominal",
-        "sort": None,
-        "axis": {"title": None, "labelAngle": 0, "labelOverlap": "greedy", "labelLimit": 70, "ticks": False},
+        "field": "place",
+        "type": "ordinal",
+        "axis": {
+            "title": None,
+            "labelExpr": _NAME,
+            "labelAngle": 0,
+            "labelOverlap": "greedy",
+            "labelLimit": 70,
+            "ticks": False,
+        },
     }
     up = {
         "field": "share",
@@ -233,19 +242,25 @@ def values(names: list[str]) -> Spec:
                 },
             }
         ]
-    return _chart(shown, height=150)
+    return _chart(shown, height=150, params=[_NAMES])
 
 
 def levels(names: list[str]) -> Spec:
     """Proportions, the levels one below the other.
 
-    Dataset ``bars`` with level, group, share, text, low and high of the level. The page sets the height, which depends on the number of levels, and ``top``, the end of the axis.
+    Dataset ``bars`` with place, level, group, share, text, low and high of the level. The page sets the
+    height, which depends on the number of levels, ``names`` and ``top``, the end of the axis.
     """
     down = {
-        "field": "level",
-        "type": "nominal",
-        "sort": None,
-        "axis": {"title": None, "labelLimit": 130, "labelPadding": 6, "labelColor": "var(--ink)"},
+        "field": "place",
+        "type": "ordinal",
+        "axis": {
+            "title": None,
+            "labelExpr": _NAME,
+            "labelLimit": 130,
+            "labelPadding": 6,
+            "labelColor": "var(--ink)",
+        },
     }
     across = {
         "field": "share",
@@ -255,7 +270,6 @@ def levels(names: list[str]) -> Spec:
     }
     tips = _tips({"level": "level", "name": "group", "text": "share of its rows"})
     colour = _colour(len(names))
-    # One source of data for all layers, or the levels would be sorted anew.
     offset = {"field": "group", "type": "nominal", "scale": {"domain": list(range(len(names)))}}
     place: Spec = {"y": down, "yOffset": offset, "x": {**across, "stack": None}}
     layers: list[Spec] = [
@@ -281,7 +295,7 @@ def levels(names: list[str]) -> Spec:
                 "encoding": {"y": down, "x": {**across, "axis": axis}, "color": colour, "tooltip": tips},
             },
         ]
-    spec = _chart(layers, height=80, params=[{"name": "top", "value": 1}])
+    spec = _chart(layers, height=80, params=[_NAMES, {"name": "top", "value": 1}])
     return {**spec, "data": {"name": "bars"}, "transform": _SHOWN}
 
 
@@ -445,7 +459,11 @@ def path(grid: list[float], fitted: list[float], held_out: list[float], chosen: 
     horizontal: Spec = {
         "field": "k",
         "type": "quantitative",
-        "scale": {"domain": _with_room(grid, wide), "nice": False, **({"type": "log"} if wide else {})},
+        "scale": {
+            "domain": _with_room(grid, wide),
+            "nice": False,
+            **({"type": "log"} if wide else {"zero": False}),
+        },
         "axis": {
             "title": "features used",
             "format": "~s",

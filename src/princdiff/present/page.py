@@ -60,6 +60,7 @@ def render(result: DifferenceResult) -> str:
     library = f"(function () {{\n{charts.library()}\n}})();"
     scripts = [_script(library), _script("\n".join(map(_file, _BEHAVIOUR)))]
     names = [named(name) for name in result.groups]
+    first = leading(result)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     template = environment.from_string(_file("template.html.jinja"))
     return template.render(
@@ -76,7 +77,10 @@ def render(result: DifferenceResult) -> str:
             }
             for index, (name, rows) in enumerate(zip(names, result.groups.values(), strict=True))
         ],
-        leading=leading(result),
+        leading=first,
+        numbers_first=any(
+            result.columns["kind"].iloc[place] in ("shift", "spread", "shape") for place in first["columns"]
+        ),
         n_columns=len(result.columns),
         selection=_sentence(wording.selection_sentence(result)),
         projections=_projections(result, names),

@@ -31,7 +31,7 @@ _MOST_PAIRS = 200
 _LEADING_COLUMNS = 4
 _LEADING_PAIRS = 2
 _BIDI = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f")
-_TOGETHER = re.compile(r" (?=%)|(?<=→) |(?<=[<=]) ")
+_TOGETHER = re.compile(r" (?=[%=])|(?<=[→=]) ")
 _PARTS = ("location", "scale", "shape")
 
 

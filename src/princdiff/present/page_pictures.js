@@ -29,22 +29,20 @@ report.pictures = (function () {
     }
   }
 
-  // A picture is { template, datasets, settings, words }; words are for those who cannot see it.
+  // A picture is { template, datasets, words, ... }; words are for those who cannot see it.
   function show(container, pictures) {
-    const places = pictures.map((picture) => {
-      const place = make("div", { class: "chart", role: "img", "aria-label": picture.words });
-      return place;
-    });
+    const places = pictures.map(() => make("div", { class: "chart" }));
     for (const old of container.querySelectorAll(".chart")) {
       const before = drawn.get(old);
       if (before) before.then((result) => result.finalize());
       drawn.delete(old);
     }
-    container.replaceChildren(...places);
+    // Vega sets a role of its own on the place it draws in, hence one around it.
+    container.replaceChildren(...places.map((place, index) => make("div", { role: "img", "aria-label": pictures[index].words }, place)));
     pictures.forEach((picture, index) => {
       const spec = structuredClone(data.pictures[picture.template]);
       if (picture.height) spec.height = picture.height;
-      if (picture.top) spec.params.find((param) => param.name === "top").value = picture.top;
+      for (const param of spec.params) if (picture[param.name] !== undefined) param.value = picture[param.name];
       if (picture.axes) {
         const { x, y } = spec.layer[0].encoding;
         x.axis.title = picture.axes[0];
@@ -106,14 +104,9 @@ report.pictures = (function () {
 
   function fewValues(feature, kept, words) {
     const levels = columns.levels[features.column[feature]];
-    const bars = [];
-    kept.values.forEach((value, bin) => {
-      const name = levels && levels[value] !== undefined ? levels[value] : number(value, 4);
-      kept.shares.forEach((shares, group) => {
-        bars.push({ value: name, group, share: shares[bin], text: percent(shares[bin]), name: data.labels[group] });
-      });
-    });
-    return { template: "values", datasets: { bars }, words };
+    const names = kept.values.map((value) => (levels && levels[value] !== undefined ? levels[value] : String(Number(value.toPrecision(4)))));
+    const bars = names.flatMap((value, place) => kept.shares.map((shares, group) => ({ place, value, group, share: shares[place], text: percent(shares[place]), name: data.labels[group] })));
+    return { template: "values", datasets: { bars }, names, words };
   }
 
   // Levels with the largest change first; what there is no room for is one line.
@@ -130,28 +123,17 @@ report.pictures = (function () {
     }
     const bars = [];
     let top = 0;
-    for (const line of distinct(lines)) {
+    lines.forEach((line, place) => {
       const texts = percents(line.values);
       const low = Math.min(...line.values), high = Math.max(...line.values);
-      line.values.forEach((share, group) => bars.push({ level: line.name, group, share, text: texts[group], name: data.labels[group], low, high }));
+      line.values.forEach((share, group) => bars.push({ place, level: line.name, group, share, text: texts[group], name: data.labels[group], low, high }));
       top = Math.max(top, high);
-    }
+    });
     const many = data.groups.length > MOST_BARS;
     const thick = size !== "card" || lines.length > 2 ? 16 : lines.length === 2 ? 22 : 30;
     const each = many ? 26 : thick * data.groups.length + 8;
     const words = `${columns.name[column]}, shares of each group's rows: ` + lines.map((line) => `${line.name} ${percents(line.values).join(" to ")}`).join("; ");
-    return [{ template: "levels", datasets: { bars }, height: each * lines.length + (many ? 34 : 10), top: (top || 1) * (many ? 1.02 : 1.3), words }];
-  }
-
-  // Two levels that look alike must not become one bar.
-  function distinct(lines) {
-    const seen = new Map();
-    for (const line of lines) {
-      const count = (seen.get(line.name) || 0) + 1;
-      seen.set(line.name, count);
-      if (count > 1) line.name += ` (${count})`;
-    }
-    return lines;
+    return [{ template: "levels", datasets: { bars }, height: each * lines.length + (many ? 34 : 10), top: (top || 1) * (many ? 1.02 : 1.3), names: lines.map((line) => line.name), words }];
   }
 
   function levelName(column, feature) {
