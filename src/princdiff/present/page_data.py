@@ -119,7 +119,6 @@ def _columns(result: DifferenceResult, widths: list[int]) -> dict[str, Any]:
         "selected": [int(bool(chosen)) for chosen in frame["selected"]],
         "pvalue": charts.rounded(frame["pvalue"].to_numpy(float), _DIGITS),
         "effect": charts.rounded(frame["effect"].to_numpy(float), _DIGITS),
-        "share": charts.rounded(frame["share"].to_numpy(float), _DIGITS),
         "change": [unbroken(change) for change in frame["change"]],
         # Of ordered categories the numbers stand for levels.
         "levels": {

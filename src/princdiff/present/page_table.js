@@ -1,7 +1,7 @@
 "use strict";
 // The table of columns: sorted, searched, unfolded into levels, saved as CSV.
 report.table = (function () {
-  const { data, columns, features, percent, pvalue, find, make } = report;
+  const { data, columns, features, pvalue, find, make } = report;
   const STEP = 200; // columns added at a time: thousands at once would make the page slow
   const PRINTED = 30; // as in the print style
   const body = find("table").tBodies[0];
@@ -27,7 +27,6 @@ report.table = (function () {
     { key: "effect", title: "size", values: columns.effect, kind: "n" },
     { key: "pvalue", title: "adjusted p", values: columns.pvalue, kind: "n minor", first: 1 },
     { key: "differs", title: "differs", values: differs, kind: "word", first: 1 },
-    { key: "share", title: "share", values: columns.share, kind: "n minor wide" },
   ].filter((column) => !column.values || known(column.values));
 
   for (const column of shown) {
@@ -121,7 +120,7 @@ report.table = (function () {
     } else row.append(make("span", { class: "fold" }));
     row.append(nameButton(columns.name[column]));
     name.append(row, make("span", { class: "below" }, columns.change[column]));
-    const entry = { selected: differs[column], kind: kinds[column], change: columns.change[column], effect: columns.effect[column], pvalue: columns.pvalue[column], share: columns.share[column] };
+    const entry = { selected: differs[column], kind: kinds[column], change: columns.change[column], effect: columns.effect[column], pvalue: columns.pvalue[column] };
     return line(name, entry, { "data-column": column }, column === state.column && state.feature === null);
   }
 
@@ -129,7 +128,7 @@ report.table = (function () {
     const own = (key) => report.own(feature, key);
     const label = features.level[feature] || report.featureName(feature);
     const name = make("td", { class: "name level" }, nameButton(label), make("span", { class: "below" }, own("change")));
-    const entry = { selected: own("selected") ? "yes" : "–", kind: "", change: own("change"), effect: own("effect"), pvalue: own("pvalue"), share: features.share[0][feature] };
+    const entry = { selected: own("selected") ? "yes" : "–", kind: "", change: own("change"), effect: own("effect"), pvalue: own("pvalue") };
     return line(name, entry, { class: "feature", "data-column": column, "data-feature": feature }, feature === state.feature);
   }
 
@@ -143,11 +142,10 @@ report.table = (function () {
     for (const column of shown.slice(1)) {
       const cell = make("td", { class: column.kind });
       if (column.key === "kind") cell.textContent = entry.kind;
-      else if (column.key === "change") cell.textContent = entry.change;
+      else if (column.key === "change") cell.append(make("span", { class: "lines", title: entry.change }, entry.change));
       else if (column.key === "effect") sizeCell(cell, entry.effect);
       else if (column.key === "pvalue") cell.textContent = pvalue(entry.pvalue);
-      else if (column.key === "differs") cell.textContent = entry.selected;
-      else cell.textContent = percent(entry.share);
+      else cell.textContent = entry.selected;
       element.append(cell);
     }
     return element;

@@ -29,7 +29,9 @@ const report = (function () {
 
   function percent(value, digits = 1) {
     if (value === null || value === undefined) return "–";
-    return (value === 0 ? "0" : (100 * value).toFixed(digits).replace("-", "−")) + "\u00a0%";
+    const text = (100 * value).toFixed(digits).replace("-", "−");
+    const least = value > 0 && Number(text) === 0 ? "<" + (1 / 10 ** digits).toFixed(digits) : text;
+    return (value === 0 ? "0" : least) + "\u00a0%";
   }
 
   // With as many digits as tell the groups apart.
