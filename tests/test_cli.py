@@ -490,9 +490,7 @@ def test_missing_extra_is_named(files, monkeypatch, capsys):
 
     written("cells.parquet", b"PAR1")
     monkeypatch.setattr(builtins, "__import__", without)
-    monkeypatch.setattr(
-        importlib.import_module("princdiff.tables.readers").importlib, "import_module", refuse
-    )
+    monkeypatch.setattr(importlib.import_module("princdiff.extras").importlib, "import_module", refuse)
     monkeypatch.setattr(cli, "_check_outputs", lambda arguments: None)
     assert main(["compare", "cells.parquet", "--groups", "arm"]) == 2
     assert "pip install 'princdiff[parquet]'" in one_line_error(capsys)

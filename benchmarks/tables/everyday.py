@@ -122,7 +122,7 @@ def halves(arguments: argparse.Namespace) -> None:
         total += seconds
     low, high = stats.binom.ppf([0.005, 0.995], n_draws, 0.05)
     print(f"random halves of {len(table)} calls, {n_draws} draws: p <= .05 in {rejected} of them")
-    print(f"(99 % band {low:.0f} to {high:.0f}), some column named in {selected}; {total / n_draws:.1f} s of processor each")
+    print(f"(99 % band {low:.0f} to {high:.0f}), a column named in {selected}, {total / n_draws:.1f} s each")
 
 
 def trial(arguments: argparse.Namespace) -> None:

@@ -251,8 +251,8 @@ def _add_compare(commands: argparse._SubParsersAction) -> None:
     method.add_argument(
         "--divergence",
         metavar="NAME",
-        default="wasserstein2",
-        help='what "different" means (default wasserstein2): wasserstein1, energy, jensen_shannon, ...; '
+        default="auto",
+        help='what "different" means (default auto): wasserstein2, energy, jensen_shannon, ...; '
         "an unknown name lists them all",
     )
     method.add_argument(
@@ -420,7 +420,7 @@ def _compare(arguments: argparse.Namespace) -> int:
             scale=None if arguments.scale == "none" else arguments.scale,
             n_permutations=arguments.permutations,
             blocks=arguments.blocks,
-            permute=arguments.permute or "within",
+            permute=arguments.permute or "auto",
             covariates=arguments.covariates,
             sample_weight=arguments.weights,
             missing=arguments.missing,

@@ -114,7 +114,6 @@ def compare(
     Examples
     --------
     >>> import numpy as np
-    from numpy.typing import NDArray
     >>> import pandas as pd
     >>> rng = np.random.default_rng(0)
     >>> before = pd.DataFrame(rng.normal(size=(60, 3)), columns=["age", "height", "weight"])
@@ -163,6 +162,7 @@ def compare(
     asked = {
         "missing": missing,
         "features": [features] if isinstance(features, str) else None if features is None else list(features),
+        "groups": groups if isinstance(groups, str) else None,
         "random_state": _plain_seed(random_state if rng is None else rng),
         "time_budget": time_budget,
     }

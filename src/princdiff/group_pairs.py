@@ -102,8 +102,8 @@ def compare_groups(
     >>> table["site"] = np.repeat(["a", "b", "c"], 30)
     >>> table.loc[table["site"] == "c", "weight"] += 2
     >>> result = compare_groups(table, groups="site", n_permutations=99, select=False)
-    >>> result.table[["group", "other", "adjusted"]].values.tolist()
-    [['a', 'b', 0.12], ['a', 'c', 0.03], ['b', 'c', 0.03]]
+    >>> result.table.loc[result.table["adjusted"] <= 0.05, ["group", "other", "adjusted"]].values.tolist()
+    [['a', 'c', 0.03], ['b', 'c', 0.03]]
     """
     validate.check_choice("against", against, ("each other", "rest"))
     validate.check_choice("adjustment", adjustment, ("holm", "benjamini-hochberg", "none"))
@@ -121,6 +121,7 @@ def compare_groups(
     numbers = range(len(names))
     pairs = list(combinations(numbers, 2)) if against == "each other" else [(g, None) for g in numbers]
     asked = {
+        "groups": groups if isinstance(groups, str) else None,
         "missing": reading.get("missing", "error"),
         "features": reading.get("features"),
         "random_state": seed if isinstance(seed, int) else None,

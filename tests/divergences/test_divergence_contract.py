@@ -317,3 +317,27 @@ def test_an_ascent_climbs(divergence, dtype):
     assert (end.objective > 1.02 * begin.objective).all()
     expected = divergence.value(samples.project(end.directions), labels)
     np.testing.assert_allclose(end.objective, expected, rtol=1e-3)
+
+
+@every
+@pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_tied_rows_are_treated_alike(divergence, sizes, weighted, dtype):
+    rng = np.random.default_rng(11)
+    values, codes = problem(sizes, seed=12, n_columns=3, ties=True, held_out=2)
+    values = values.astype(dtype)
+    # What rounding splits is tied as well.
+    values *= 1 + np.finfo(dtype).eps * rng.integers(-1, 2, values.shape)
+    weights = weights_for(divergence, len(codes), weighted, rng)
+    if weighted:
+        # Only rows of one weight are alike in everything.
+        weights = np.round(weights) + 1.0
+    _, slopes = both(divergence, values, Labels(codes, len(sizes), weights=weights).repeat(3))
+    exact = slopes.dtype == np.float64
+    for row, slope in zip(np.round(2 * values) / 2, slopes, strict=True):
+        keys = np.stack([row, codes, np.zeros(len(codes)) if weights is None else weights], axis=1)
+        _, kind = np.unique(keys, axis=0, return_inverse=True)
+        size = np.abs(slope).max()
+        for value in range(kind.max() + 1):
+            assert np.ptp(slope[kind.ravel() == value]) <= (1e-9 if exact else 2e-5) * size

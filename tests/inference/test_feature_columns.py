@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.special import eval_legendre
 
-from princdiff.inference.contrasts import Contrasts, Design
+from princdiff.inference.contrasts import Contrasts, Relabellings
 from princdiff.inference.feature_columns import (
     N_COLUMNS,
     N_TERMS,
@@ -63,7 +63,7 @@ def test_terms_add_up_to_the_anderson_darling_statistic():
     values, codes = rng.normal(size=60), np.repeat([0, 1], 30).astype(np.uint8)
     values[30:] += 0.4
     scheme = Scheme(codes, 19, seed=0)
-    contrasts = Contrasts(Design(scheme, 2))
+    contrasts = Contrasts(Relabellings(scheme, 2))
     n_terms = 59
     terms = contrasts.between(RankFunctions(60, n_terms=n_terms)(values).T)
     degrees = np.arange(1, n_terms + 1)

@@ -86,3 +86,19 @@ def test_three_groups_name_three_values():
     found = compare(table, groups=groups, n_permutations=19)
     change = found.to_frame(by="column").set_index("column")["change"]
     assert change["x"].count("→") == 2
+
+
+def test_a_column_that_is_the_grouping_is_pointed_out():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=60), "alive": np.repeat(["no", "yes"], 30)})
+    table["other"] = rng.choice(["a", "b"], 60)
+    found = compare(table, groups=np.repeat([0, 1], 30), n_permutations=19)
+    notes = [note for note in found.notes if "without fail" in note]
+    assert len(notes) == 1 and "'alive'" in notes[0]
+
+
+def test_bare_group_names_are_told_with_their_column():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=60), "survived": np.repeat([0, 1], 30)})
+    found = compare(table, groups="survived", n_permutations=19)
+    assert "survived = 0 and survived = 1" in found.summary().replace("\n", " ")

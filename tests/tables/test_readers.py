@@ -298,3 +298,43 @@ def test_arrow_table():
     import pyarrow
 
     assert read(pyarrow.table({"u": [1, 2]})).columns == ("u",)
+
+
+# Sparse matrices whose indices lie --------------------------------------------------------------------------
+
+
+def broken(form: str, change: str):
+    """A matrix with one index that points outside, made behind SciPy's back."""
+    matrix = sp.random(6, 4, 0.5, format=form, random_state=0)
+    if form == "coo":
+        matrix.col = np.where(np.arange(matrix.nnz) == 3, 10**6, matrix.col)
+    elif change == "index":
+        matrix.indices[3] = 2**30
+    elif change == "negative":
+        matrix.indices[0] = -5
+    else:
+        matrix.indptr[2] = 2**20
+    return matrix
+
+
+@pytest.mark.parametrize("change", ["index", "negative", "pointer"])
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_broken_sparse_matrices_are_refused(tmp_path, form, change):
+    matrix = broken(form, change)
+    with pytest.raises(ValueError, match="X: the sparse matrix is damaged"):
+        read(matrix)
+    sp.save_npz(tmp_path / "a.npz", matrix)
+    with pytest.raises(ValueError, match=r"a\.npz: the sparse matrix is damaged|a\.npz cannot be read"):
+        read(tmp_path / "a.npz")
+
+
+@needs("anndata")
+def test_broken_sparse_matrix_in_h5ad(tmp_path):
+    import anndata
+    import h5py
+
+    anndata.AnnData(sp.random(6, 4, 0.5, format="csr", random_state=0)).write_h5ad(tmp_path / "a.h5ad")
+    with h5py.File(tmp_path / "a.h5ad", "r+") as file:
+        file["X"]["indices"][3] = 2**30
+    with pytest.raises(ValueError, match=r"a\.h5ad: the sparse matrix is damaged|a\.h5ad cannot be read"):
+        read(tmp_path / "a.h5ad")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
 from princdiff.divergences.pairs import group_pairs
-from princdiff.divergences.sorting import Workspace, order_within_groups, scratch
+from princdiff.divergences.sorting import Workspace, average_ties, order_within_groups, scratch
 from princdiff.divergences.standardise import standardise
 
 # How sharply the ascended function bends at a gap of zero, in standard deviations of the projections.
@@ -80,9 +80,9 @@ class Margin:
     def value_and_slope(
         self, projections: NDArray, labels: Labels, workspace: Workspace
     ) -> tuple[NDArray[np.float64], NDArray]:
-        """Values, shape (n_columns,), and slopes, shape (n_columns, n_rows)."""
+        """Values, shape (n_columns,), and slopes, shape (n_columns, n_rows); tied rows share theirs."""
         order = order_within_groups(projections, labels, workspace)
-        return self.along_plan(projections, labels, order, workspace)
+        return self._with_tails(projections, labels, order, workspace, ties=True)
 
     def along_plan(
         self, projections: NDArray, labels: Labels, order: NDArray[np.intp], workspace: Workspace
@@ -92,6 +92,11 @@ class Margin:
         The tails' averages are the smallest and largest over all choices of rows, and the ascended
         function increases with the gap: a minimum of smooth functions.
         """
+        return self._with_tails(projections, labels, order, workspace, ties=False)
+
+    def _with_tails(
+        self, projections: NDArray, labels: Labels, order: NDArray[np.intp], workspace: Workspace, ties: bool
+    ) -> tuple[NDArray[np.float64], NDArray]:
         standardised = standardise(projections, labels, workspace)
         spread = _inverse(standardised.scale[:, 0].astype(np.float64))
         tails = self._tails(projections, labels, order)
@@ -111,10 +116,18 @@ class Margin:
             by_high[g] -= down
         slopes = np.multiply(standardised.values, standardised.masses, out=standardised.values)
         slopes *= by_spread[:, None].astype(slopes.dtype)
-        ends = np.cumsum(labels.group_sizes)
-        for tail, low, high, end in zip(tails, by_low, by_high, ends, strict=True):
-            part = low[:, None] * tail.low + high[:, None] * tail.high
-            slopes.reshape(-1)[order[:, end - part.shape[1] : end]] += part.astype(slopes.dtype)
+        ranked = np.concatenate(
+            [
+                low[:, None] * tail.low + high[:, None] * tail.high
+                for tail, low, high in zip(tails, by_low, by_high, strict=True)
+            ],
+            axis=1,
+        )
+        if ties:
+            rows = order - (np.arange(len(order)) * labels.n_rows)[:, None]
+            masses = None if labels.weights is None else labels.weights[rows]
+            average_ties(ranked, [tail.ranked for tail in tails], masses)
+        slopes.reshape(-1)[order] += ranked.astype(slopes.dtype)
         return values, slopes
 
     def _tails(self, projections: NDArray, labels: Labels, order: NDArray[np.intp]) -> list[_Tails]:

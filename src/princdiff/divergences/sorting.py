@@ -19,6 +19,9 @@ _POSITION_BITS = 24
 _POSITION_MASK = np.uint64((1 << _POSITION_BITS) - 1)
 _SIGN = np.uint32(0x80000000)
 
+# Part of a column's spread within which values tie; see docs/constants.md.
+_TIE_WIDTH = 2.0**-21
+
 
 class Workspace:
     """Buffers that live as long as an ascent: fresh large arrays cost more than the work done in them."""
@@ -121,6 +124,85 @@ def _order_by_argsort(projections: NDArray, labels: Labels) -> NDArray[np.intp]:
     return np.concatenate(parts, axis=1)
 
 
+def tie_width(lowest: NDArray, highest: NDArray, n_rows: int) -> NDArray:
+    """Largest difference of values that count as tied, shape (n_columns,), in the type of the values.
+
+    Rows that tie in exact arithmetic are split by rounding, differently with every order of summation: so
+    values tie if they differ by a few units of rounding of the column's spread. The width is also held to
+    a hundredth of the average distance between rows, lest neighbours in very large samples be taken for
+    ties.
+
+    Parameters
+    ----------
+    lowest, highest : arrays of shape (n_columns,)
+        Range of the values.
+    n_rows : int
+        How many there are.
+
+    Examples
+    --------
+    >>> tie_width(np.array([0.0]), np.array([2.0]), 100)
+    array([9.5367e-07])
+    """
+    dtype = np.result_type(lowest)
+    return (highest - lowest) * dtype.type(min(_TIE_WIDTH, 0.01 / n_rows))
+
+
+def tie_width_of_groups(groups: list[NDArray]) -> NDArray:
+    """`tie_width` of sorted groups, shape (n_columns,); each group of shape (n_columns, group size)."""
+    lowest = np.minimum.reduce([group[:, 0] for group in groups])
+    highest = np.maximum.reduce([group[:, -1] for group in groups])
+    return tie_width(lowest, highest, sum(group.shape[1] for group in groups))
+
+
+def average_ties(slopes: NDArray, groups: list[NDArray], masses: NDArray[np.float64] | None = None) -> None:
+    """Give the tied rows of a group their average slope, in place.
+
+    Which tied row is matched with whom is a matter of chance, of the order of the rows. The average over
+    all ways to match them is as good a slope as any of them, and the only one that treats equal rows
+    alike.
+
+    Parameters
+    ----------
+    slopes : array of shape (n_columns, n_labelled), C-contiguous
+        Slopes of the sorted rows, group by group.
+    groups : list of arrays of shape (n_columns, group size)
+        The groups' values, sorted.
+    masses : array of shape (n_columns, n_labelled), optional
+        Weights of the rows; tied rows share their slope in proportion.
+
+    Examples
+    --------
+    >>> slopes = np.array([[1.0, 3.0, 5.0]])
+    >>> average_ties(slopes, [np.array([[0.0, 0.0]]), np.array([[0.0]])])
+    >>> slopes
+    array([[2., 2., 5.]])
+    """
+    width = tie_width_of_groups(groups)[:, None]
+    fresh = np.ones(slopes.shape, dtype=bool)
+    start = 0
+    for group in groups:
+        end = start + group.shape[1]
+        np.greater(group[:, 1:] - group[:, :-1], width, out=fresh[:, start + 1 : end])
+        start = end
+    if fresh.all():
+        return
+    tied = ~fresh
+    tied[:, :-1] |= ~fresh[:, 1:]
+    members = np.flatnonzero(tied)
+    starts = np.flatnonzero(fresh.reshape(-1)[members])
+    lengths = np.diff(starts, append=len(members))
+    flat = slopes.reshape(-1)
+    totals = np.add.reduceat(flat[members], starts, dtype=np.float64)
+    if masses is None:
+        flat[members] = np.repeat(totals / lengths, lengths)
+        return
+    own = masses.reshape(-1)[members]
+    mass = np.add.reduceat(own, starts)
+    shares = np.divide(totals, mass, out=np.zeros_like(totals), where=mass > 0)
+    flat[members] = own * np.repeat(shares, lengths)
+
+
 class PooledOrder(NamedTuple):
     """All labelled rows of each column in ascending order, groups mixed.
 
@@ -131,7 +213,7 @@ class PooledOrder(NamedTuple):
     codes : uint8 array of shape (n_columns, n_labelled)
         Groups of the ordered rows.
     fresh : bool array of shape (n_columns, n_labelled)
-        Whether a value differs from the one before it.
+        Whether a value differs from the one before it by more than rounding.
     """
 
     order: NDArray[np.intp]
@@ -183,17 +265,15 @@ def order_pooled(projections: NDArray, labels: Labels, workspace: Workspace) -> 
     np.bitwise_or(keys, codes, out=keys)
     keys.sort(axis=1)
     keys = keys[:, :n_labelled]
-    ranked = workspace.array("ranked bits", keys.shape, np.uint64)
-    np.right_shift(keys, np.uint64(_POSITION_BITS + 8), out=ranked)
-    fresh = np.ones(keys.shape, dtype=bool)
-    np.not_equal(ranked[:, 1:], ranked[:, :-1], out=fresh[:, 1:])
     codes = keys.astype(np.uint8)
     np.right_shift(keys, np.uint64(8), out=keys)
     np.bitwise_and(keys, _POSITION_MASK, out=keys)
     order = keys.view(np.int64)
     if not flat:
         order += (np.arange(n_columns) * n_rows)[:, None]
-    return PooledOrder(order, codes, fresh)
+    ranked = workspace.array("ranked", order.shape, np.float32)
+    np.take(projections.reshape(-1), order, out=ranked, mode="clip")
+    return PooledOrder(order, codes, _fresh(ranked))
 
 
 def _pooled_by_argsort(projections: NDArray, codes: NDArray[np.uint8], n_labelled: int) -> PooledOrder:
@@ -201,8 +281,14 @@ def _pooled_by_argsort(projections: NDArray, codes: NDArray[np.uint8], n_labelle
     n_columns, n_rows = projections.shape
     values = np.where(codes == HELD_OUT, np.inf, projections)
     rows = np.argsort(values, axis=1, kind="stable")[:, :n_labelled]
-    ranked = np.take_along_axis(values, rows, axis=1)
-    fresh = np.ones(rows.shape, dtype=bool)
-    np.not_equal(ranked[:, 1:], ranked[:, :-1], out=fresh[:, 1:])
+    fresh = _fresh(np.take_along_axis(values, rows, axis=1))
     codes = np.take_along_axis(np.broadcast_to(codes, projections.shape), rows, axis=1)
     return PooledOrder(rows + (np.arange(n_columns) * n_rows)[:, None], codes, fresh)
+
+
+def _fresh(ranked: NDArray) -> NDArray[np.bool_]:
+    """Where sorted values rise by more than rounding; the first of each row does."""
+    fresh = np.ones(ranked.shape, dtype=bool)
+    width = tie_width(ranked[:, 0], ranked[:, -1], ranked.shape[1])[:, None]
+    np.greater(ranked[:, 1:] - ranked[:, :-1], width, out=fresh[:, 1:])
+    return fresh

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
-from princdiff.divergences.sorting import Workspace, order_within_groups
+from princdiff.divergences.sorting import Workspace, average_ties, order_within_groups
 
 
 class Staircase(NamedTuple):
@@ -85,9 +85,9 @@ class QuantileDivergence:
     def value_and_slope(
         self, projections: NDArray, labels: Labels, workspace: Workspace
     ) -> tuple[NDArray[np.float64], NDArray]:
-        """Values, shape (n_columns,), and slopes, shape (n_columns, n_rows)."""
+        """Values, shape (n_columns,), and slopes, shape (n_columns, n_rows); tied rows share theirs."""
         order = order_within_groups(projections, labels, workspace)
-        return self.along_plan(projections, labels, order, workspace)
+        return self._matched(projections, labels, order, workspace, ties=True)
 
     def along_plan(
         self, projections: NDArray, labels: Labels, order: NDArray[np.intp], workspace: Workspace
@@ -97,20 +97,32 @@ class QuantileDivergence:
         With the order of the projections themselves this is the divergence; any other order gives a
         feasible plan, whose cost bounds the divergence from above.
         """
-        if labels.weights is not None:
-            return _weighted(self, projections, labels, order)
+        return self._matched(projections, labels, order, workspace, ties=False)
+
+    def _matched(
+        self, projections: NDArray, labels: Labels, order: NDArray[np.intp], workspace: Workspace, ties: bool
+    ) -> tuple[NDArray[np.float64], NDArray]:
         ranked = workspace.array("ranked", order.shape, projections.dtype)
         np.take(projections.reshape(-1), order, out=ranked, mode="clip")
         ends = np.cumsum(labels.group_sizes)
         groups = np.split(ranked, ends[:-1], axis=1)
-        cells, widths = _cells(groups, labels)
-        values, cell_slopes = self.compare(cells, widths, labels.proportions)
-        for group, target in enumerate(groups):
-            _cells_to_members(cell_slopes[group], widths, labels, group, out=target)
+        masses = None
+        if labels.weights is None:
+            target = workspace.array("ranked slopes", order.shape, projections.dtype)
+            cells, widths = _cells(groups, labels)
+            values, cell_slopes = self.compare(cells, widths, labels.proportions)
+            for group, part in enumerate(np.split(target, ends[:-1], axis=1)):
+                _cells_to_members(cell_slopes[group], widths, labels, group, out=part)
+        else:
+            rows = order - (np.arange(len(order)) * labels.n_rows)[:, None]
+            masses = labels.weights[rows]
+            values, target = _weighted(self, groups, masses, labels)
+        if ties:
+            average_ties(target, groups, masses)
         slopes = workspace.array("slopes", projections.shape, projections.dtype)
         if ends[-1] < labels.n_rows:
             slopes.fill(0)
-        slopes.reshape(-1)[order] = ranked
+        slopes.reshape(-1)[order] = target
         return values, slopes
 
 
@@ -197,17 +209,14 @@ def _cells_to_members(
 
 
 def _weighted(
-    divergence: QuantileDivergence, projections: NDArray, labels: Labels, order: NDArray[np.intp]
-) -> tuple[NDArray[np.float64], NDArray]:
-    """Unequal row weights: every column has its own staircase. Slower; in float64 throughout."""
-    assert labels.weights is not None
-    n_columns, n_rows = projections.shape
-    rows = order - (np.arange(n_columns) * n_rows)[:, None]
+    divergence: QuantileDivergence, groups: list[NDArray], masses: NDArray[np.float64], labels: Labels
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Values and slopes of sorted rows of unequal weight: every column has its own staircase; in float64."""
+    ranked = [group.astype(np.float64) for group in groups]
     ends = np.cumsum(labels.group_sizes)
-    ranked = np.split(projections.reshape(-1)[order].astype(np.float64), ends[:-1], axis=1)
     edges = []
-    for masses in np.split(labels.weights[rows], ends[:-1], axis=1):
-        edge = np.cumsum(masses, axis=1)
+    for part in np.split(masses, ends[:-1], axis=1):
+        edge = np.cumsum(part, axis=1)
         edges.append(edge / edge[:, -1:])
     merged = np.concatenate(edges, axis=1)
     sequence = np.argsort(merged, axis=1, kind="stable")
@@ -220,10 +229,11 @@ def _weighted(
         positions.append(np.minimum(np.cumsum(mine, axis=1) - mine, size - 1))
     cells = [np.take_along_axis(*pair, axis=1) for pair in zip(ranked, positions, strict=True)]
     values, cell_slopes = divergence.compare(cells, widths, labels.proportions)
-    slopes = np.zeros(projections.shape)
+    slopes = np.zeros(masses.shape)
+    offsets = (np.arange(len(masses)) * masses.shape[1])[:, None]
     for group, start in enumerate(ends - labels.group_sizes):
-        target = np.take_along_axis(order, start + positions[group], axis=1)
+        target = start + positions[group] + offsets
         slopes += np.bincount(
             target.ravel(), (cell_slopes[group] * widths).ravel(), minlength=slopes.size
         ).reshape(slopes.shape)
-    return values, slopes.astype(projections.dtype)
+    return values, slopes

@@ -11,6 +11,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.divergences.sorting import tie_width_of_groups
 from princdiff.divergences.wasserstein import QuantileDivergence
 
 
@@ -53,25 +54,29 @@ class WassersteinP(QuantileDivergence):
         self, cells: list[NDArray], widths: NDArray | float, proportions: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], list[NDArray]]:
         """Mean powers of the differences of quantile functions, pair by pair, and their derivatives."""
+        # What rounding splits is not apart; a sign would make much of it.
+        apart = tie_width_of_groups(cells)[:, None] if self.p == 1.0 else None
         if len(cells) == 2:
-            values, slope = self._pair(cells[0] - cells[1], widths)
+            values, slope = self._pair(cells[0] - cells[1], widths, apart)
             return values, [slope, -slope]
         mass = 0.5 * (1.0 - (proportions**2).sum(axis=1))
         values = np.zeros(len(cells[0]))
         slopes = [np.zeros_like(cell) for cell in cells]
         for g, h in combinations(range(len(cells)), 2):
             share = proportions[:, g] * proportions[:, h] / mass
-            value, slope = self._pair(cells[g] - cells[h], widths)
+            value, slope = self._pair(cells[g] - cells[h], widths, apart)
             values += share * value
             slope *= share.astype(slope.dtype)[:, None]
             slopes[g] += slope
             slopes[h] -= slope
         return values, slopes
 
-    def _pair(self, difference: NDArray, widths: NDArray | float) -> tuple[NDArray[np.float64], NDArray]:
-        """Mean power of a difference over the cells, and the derivative by the difference, in its place."""
-        if self.p == 1.0:
-            slope = np.sign(difference)
+    def _pair(
+        self, difference: NDArray, widths: NDArray | float, apart: NDArray | None
+    ) -> tuple[NDArray[np.float64], NDArray]:
+        """Mean power of a difference over the cells, and its derivative by the difference."""
+        if apart is not None:
+            slope = np.sign(difference) * (np.abs(difference) > apart)
         else:
             slope = np.sign(difference) * np.abs(difference) ** difference.dtype.type(self.p - 1.0)
         values = _mean_product(slope, difference, widths)

@@ -8,14 +8,20 @@ are few, all of them are used and the p-value is exact.
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from copy import copy
+from functools import cached_property
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
+
+# Labellings that take up so many bytes are drawn once and kept.
+_KEPT_BYTES = 32_000_000
 
 
 def scheme_of(problem: Problem, n_permutations: int, seed: int) -> Scheme:
@@ -47,16 +53,24 @@ def scheme_of(problem: Problem, n_permutations: int, seed: int) -> Scheme:
             f"this design has only {scheme.n_labellings} distinct relabellings: no p-value can be below "
             f"{scheme.smallest_pvalue:.3g}, so nothing can be significant at 5 %",
             UserWarning,
-            stacklevel=4,
+            stacklevel=_users_level(),
         )
     elif not scheme.exhaustive and n_permutations < 19:
         warnings.warn(
             f"n_permutations={n_permutations} cannot give a p-value below 1/{n_permutations + 1}: "
             "use at least 19 for a decision at 5 %, better 999",
             UserWarning,
-            stacklevel=4,
+            stacklevel=_users_level(),
         )
     return scheme
+
+
+def _users_level() -> int:
+    """How many calls up the first one outside this package is, for warnings."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("princdiff"):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 class Scheme:
@@ -138,6 +152,16 @@ class Scheme:
         """Number of rows that have labels."""
         return len(self._codes)
 
+    def first(self, n_labellings: int) -> Scheme:
+        """The first so many of these labellings."""
+        if n_labellings == self.n_labellings:
+            return self
+        other = copy(self)
+        other.__dict__.pop("_all_codes", None)
+        other.n_labellings, other.exhaustive = n_labellings, False
+        other.smallest_pvalue = 1 / n_labellings
+        return other
+
     def _symmetry(self) -> int:
         """Labellings that give the observed partition under other names, and so the same statistic."""
         n_groups = int(self._codes.max()) + 1
@@ -169,6 +193,15 @@ class Scheme:
 
     def codes(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
         """Groups under some relabellings, shape (len(indices), n_rows)."""
+        if self.n_labellings * len(self._codes) <= _KEPT_BYTES:
+            return self._all_codes[indices]
+        return self._drawn(indices)
+
+    @cached_property
+    def _all_codes(self) -> NDArray[np.uint8]:
+        return self._drawn(np.arange(self.n_labellings))
+
+    def _drawn(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
         if self._listed is not None:
             units = self._listed[indices]
         else:

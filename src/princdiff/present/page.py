@@ -18,7 +18,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from princdiff.present import charts
-from princdiff.present.page_data import leading, named, page_data, unbroken, visible
+from princdiff.present.page_data import group_labels, leading, named, page_data, unbroken, visible
 from princdiff.present.plots import COLOURS
 from princdiff.result import wording
 
@@ -59,7 +59,7 @@ def render(result: DifferenceResult) -> str:
     """
     library = f"(function () {{\n{charts.library()}\n}})();"
     scripts = [_script(library), _script("\n".join(map(_file, _BEHAVIOUR)))]
-    names = [named(name) for name in result.groups]
+    names = group_labels(result)
     first = leading(result)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     template = environment.from_string(_file("template.html.jinja"))
@@ -167,7 +167,7 @@ def _interval(result: DifferenceResult) -> str:
 
 def _columns_figure(result: DifferenceResult) -> dict[str, str]:
     chosen = result.columns[result.columns["selected"].astype(bool)]
-    alone = int((chosen["reason"] == "alone").sum())
+    alone = int(chosen["reason"].astype(str).str.startswith("alone").sum())
     together = len(chosen) - alone
     words = "" if alone else "none could be named with confidence"
     if together:

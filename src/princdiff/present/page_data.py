@@ -66,6 +66,11 @@ def named(text: object) -> str:
     return shown if shown.strip() else "(no name)"
 
 
+def group_labels(result: DifferenceResult) -> list[str]:
+    """What the groups are called on the page."""
+    return [named(name) for name in wording.group_names(result)]
+
+
 def page_data(result: DifferenceResult) -> dict[str, Any]:
     """Everything that the page's script needs.
 
@@ -80,7 +85,7 @@ def page_data(result: DifferenceResult) -> dict[str, Any]:
         ``groups``, ``columns``, ``features`` (those of a column follow each other), ``histograms``,
         ``pairs``, ``leading``, ``upper``, ``pictures`` and ``charts``.
     """
-    groups = [visible(name) for name in result.groups]
+    groups = group_labels(result)
     rows, widths = _features_by_column(result)
     return {
         "groups": groups,
@@ -241,7 +246,11 @@ def leading(result: DifferenceResult) -> dict[str, Any]:
     """
     frame = result.columns.reset_index(drop=True)
     shown = bool(result.pvalue <= wording.LEVEL)
-    alone = frame.index[frame["selected"] & (frame["reason"] == "alone")].tolist() if shown else []
+    alone = (
+        frame.index[frame["selected"] & frame["reason"].astype(str).str.startswith("alone")].tolist()
+        if shown
+        else []
+    )
     pairs = list(range(min(_LEADING_PAIRS, len(wording.selected_relations(result))))) if shown else []
     if alone or pairs:
         return {"columns": alone[:_LEADING_COLUMNS], "pairs": pairs, "why": "alone" if alone else "together"}

@@ -15,6 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
+from princdiff.printable import printable
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -100,20 +102,6 @@ def _writes(stream: IO[str], characters: str) -> bool:
 
 
 # Text -------------------------------------------------------------------------------------------------------
-
-
-def printable(text: object) -> str:
-    r"""The text with control characters spelled out, so that none reaches the terminal.
-
-    Examples
-    --------
-    >>> print(printable("a\x1b[31mb\nc"))
-    a\x1b[31mb\nc
-    """
-    text = str(text)
-    if text.isprintable():
-        return text
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
 def in_options(text: str) -> str:
@@ -274,13 +262,15 @@ def answer(result: DifferenceResult, screen: Screen, *, notes: Sequence[str] = (
     lines += column_lines(result, screen)
     lines += relation_lines(result, screen)
     lines.append("")
-    sizes = ", ".join(f"{shorten(printable(name), 40)} {size} rows" for name, size in result.groups.items())
+    groups = zip(wording.group_names(result), result.groups.values(), strict=True)
+    sizes = ", ".join(f"{shorten(printable(name), 40)}: {size} rows" for name, size in groups)
     n_columns, n_features = len(result.columns), len(result.table)
     features = f" as {n_features} features" if n_features != n_columns else ""
     facts = [f"Compared: {sizes}; {n_columns} column{'s' if n_columns != 1 else ''}{features}."]
     facts += [direction_sentence(result), *wording.components_sentences(result)]
     facts += [wording.certainty(result), wording.test_sentence(result), wording.selection_sentence(result)]
-    for fact in facts:
+    facts += [str(result.parameters.get("why_divergence") or "")]
+    for fact in filter(None, facts):
         lines += screen.prose(fact)
     for note in notes:
         first, *rest = screen.prose(f"Note: {note}", indent=" " * 6)
@@ -303,6 +293,8 @@ def direction_sentence(result: DifferenceResult) -> str:
 
 def column_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     """The columns of the user's table: those that differ, or the largest differences where none was shown."""
+    from princdiff.result import wording
+
     frame = result.columns
     chosen = frame[frame["selected"]]
     shown = (chosen if len(chosen) else frame.sort_values("effect", ascending=False, kind="stable")).head(
@@ -315,7 +307,8 @@ def column_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     remarks = [f"{screen.dots} and {hidden} more that differ"] if hidden > 0 else []
     if shown["pvalue"].notna().any():
         remarks.append("adjusted p: adjusted for the number of columns looked at")
-    remarks.append(f"from {' to '.join(shorten(printable(name), 30) for name in result.groups)}")
+    groups = [shorten(printable(name), 30) for name in wording.group_names(result)]
+    remarks.append(f"from {' to '.join(groups)}")
     return lines + [screen.dim(line) for line in (screen.prose("; ".join(remarks)) if remarks else [])]
 
 
@@ -357,7 +350,7 @@ def _clipped(text: str, width: int, mark: str) -> str:
 def _differs(row: dict[Any, Any]) -> str:
     if not row["selected"]:
         return "-"
-    return "alone" if row["reason"] == "alone" else "together"
+    return "alone" if str(row["reason"]).startswith("alone") else "together"
 
 
 def relation_lines(result: DifferenceResult, screen: Screen) -> list[str]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from princdiff.data.labels import Labels
 from princdiff.divergences import Divergence, report
 from princdiff.result import explain
-from princdiff.result.columns import ColumnFacts, column_table, feature_kinds
+from princdiff.result.columns import ColumnFacts, column_table, feature_kinds, telling_columns
 from princdiff.result.effects import beyond_chance
 from princdiff.result.explain import Kind
 from princdiff.result.parts import Distribution, GroupReference, ReferencePart
@@ -88,7 +88,7 @@ def single_features(
 
 def result_tables(
     prepared: Prepared, features: pd.DataFrame, beyond: Kind, flags: NDArray[np.bool_]
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
     """The table of features and the table of columns, both in the order in which people read them.
 
     Parameters
@@ -104,6 +104,8 @@ def result_tables(
     Returns
     -------
     table, columns : DataFrames
+    telling : list of str
+        Columns that tell the groups without fail.
     """
     facts = ColumnFacts(
         features, prepared.codings, flags, beyond, prepared.codes, prepared.weights, prepared.groups
@@ -119,7 +121,8 @@ def result_tables(
     columns = column_table(facts)
     # p-values tie at their floor; the larger effect is then the clearer difference.
     ranked = np.lexsort((-columns["effect"], columns["pvalue"].fillna(1.0), ~columns["selected"]))
-    return features.iloc[order].reset_index(drop=True), columns.iloc[ranked].reset_index(drop=True)
+    table = features.iloc[order].reset_index(drop=True)
+    return table, columns.iloc[ranked].reset_index(drop=True), telling_columns(facts)
 
 
 def reference(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,8 @@ from princdiff.tables import Coding
 
 KINDS = {"location": "shift", "scale": "spread", "shape": "shape"}
 _SHOWN_LEVELS = 3
+# What moves is called a shift also where it spreads more than it moves: prices and counts do both.
+_SHIFT_SHARE = 0.3
 ARROW = " → "
 
 
@@ -82,6 +84,8 @@ def feature_kinds(facts: ColumnFacts) -> tuple[list[str], NDArray[np.float64]]:
             kinds.append("proportion")
         elif sum(parts.values()) <= 0:
             kinds.append("-")
+        elif parts["location"] >= _SHIFT_SHARE * sum(parts.values()):
+            kinds.append("shift")
         else:
             kinds.append(KINDS[max(parts, key=lambda name: parts[name])])
     return kinds, effects
@@ -113,13 +117,17 @@ def column_table(facts: ColumnFacts) -> pd.DataFrame:
         pvalues = own["pvalue"].to_numpy(float)
         share = own["share"].to_numpy(float)
         reasons = [str(reason) for reason, yes in zip(own["reason"], selected, strict=True) if yes and reason]
+        # To differ by itself says more than to differ together with others.
+        reason = min(reasons, key=lambda reason: not reason.startswith("alone"), default="")
+        if reason.startswith("together"):
+            description = replace(description, kind="together", change=reason.removeprefix("together "))
         records.append(
             {
                 "column": coding.column,
                 "type": description.type,
                 "selected": bool(selected.any()),
                 "pvalue": float(np.nanmin(pvalues)) if not np.isnan(pvalues).all() else math.nan,
-                "reason": reasons[0] if reasons else "",
+                "reason": reason,
                 "kind": description.kind,
                 "effect": description.effect,
                 "change": description.change,
@@ -127,6 +135,23 @@ def column_table(facts: ColumnFacts) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(records)
+
+
+def telling_columns(facts: ColumnFacts) -> list[str]:
+    """Categories and flags that tell the groups without fail: often the groups under another name."""
+    found, start = [], 0
+    for coding in facts.codings:
+        members = range(start, start + len(coding.features))
+        start = members.stop
+        if not coding.one_hot and not facts.flags[members.start]:
+            continue
+        shares = np.array([facts.means(feature) for feature in members]).T
+        if len(members) == 1:
+            shares = np.column_stack([1 - shares, shares])
+        # Every level occurs in one group only.
+        if ((shares > 0).sum(axis=0) <= 1).all():
+            found.append(coding.column)
+    return found
 
 
 @dataclass(frozen=True)
@@ -179,7 +204,10 @@ def _category(coding: Coding, members: range, facts: ColumnFacts) -> _Descriptio
     single, whole = level_effects(shares, facts.codes, facts.weights)
     moved = np.ptp(shares, axis=0)
     order = np.lexsort((-moved, -single))
-    shown = [level for level in order[:_SHOWN_LEVELS] if single[level] > 0] or [int(order[0])]
+    rows = facts.features.iloc[list(members)]
+    named = rows["selected"].to_numpy(bool) & (rows["reason"] == "alone").to_numpy()
+    # Levels that differ clearly; where none does, the one that moved most.
+    shown = [level for level in order if named[level]][:_SHOWN_LEVELS] or [int(order[0])]
     texts = [f"{names[level]} {proportions(shares[:, level].tolist())}" for level in shown]
     return _Description(coding.type, "proportion", whole, ", ".join(texts))
 

@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 LEVEL = 0.05
 _KINDS = {"location": "a shift", "scale": "a change of spread", "shape": "a change of shape"}
 _NAMED = 4
+_BARE = ("yes", "no", "true", "false", "y", "n", "t", "f")
 _DIRECTION_FEATURES = 3
 
 
 def headline(result: DifferenceResult) -> str:
     """The answer in one to three sentences: whether they differ, in what, and how far apart they are."""
-    names = _listed(list(result.groups))
+    names = _listed(group_names(result))
     pvalue = format_pvalue(result)
     if np.isnan(result.pvalue):
         return f"The groups {names} were not tested. {distance_sentence(result)}"
@@ -34,6 +35,14 @@ def headline(result: DifferenceResult) -> str:
     return f"The groups {names} differ ({pvalue}). {what_differs(result)} {distance_sentence(result)}"
 
 
+def group_names(result: DifferenceResult) -> list[str]:
+    """What the groups are called; a bare 0, 1, yes or no is told with the column it stands in."""
+    names = [str(name) for name in result.groups]
+    column = result.parameters.get("groups")
+    bare = all(name.lstrip("-").isdigit() or name.lower() in _BARE for name in names)
+    return [f"{column} = {name}" for name in names] if column and bare else names
+
+
 def format_pvalue(result: DifferenceResult) -> str:
     """P-value with as many digits as it deserves."""
     if np.isnan(result.pvalue):
@@ -43,14 +52,15 @@ def format_pvalue(result: DifferenceResult) -> str:
 
 def what_differs(result: DifferenceResult) -> str:
     """The columns that differ, from what to what; else the pairs; else where the test saw it."""
-    alone = result.columns[result.columns["selected"] & (result.columns["reason"] == "alone")]
+    by_itself = result.columns["reason"].astype(str).str.startswith("alone")
+    alone = result.columns[result.columns["selected"] & by_itself]
     pairs = selected_relations(result)
     sentences = []
     if len(alone):
         sentences.append(_columns_sentence(alone, len(result.columns)))
     if len(pairs):
         sentences.append(_pairs_sentence(result, len(alone) > 0))
-    other = result.columns[result.columns["selected"] & (result.columns["reason"] != "alone")]
+    other = result.columns[result.columns["selected"] & ~by_itself]
     in_pairs = (
         {str(name) for name in [*pairs["first column"], *pairs["second column"]]} if len(pairs) else set()
     )

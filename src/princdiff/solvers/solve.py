@@ -14,7 +14,7 @@ from princdiff.parallel import single_threaded_blas
 from princdiff.solvers.ascent import Tolerance, ascend
 from princdiff.solvers.bundle import climb_ridge
 from princdiff.solvers.search import EFFORTS, Effort, Search
-from princdiff.solvers.sparsity import Sparsity, oriented
+from princdiff.solvers.sparsity import Sparsity, normalised, oriented
 
 # Plans that a climb holds at a time, roughly: what one of its iterations costs.
 _PLANS_HELD = 30
@@ -27,6 +27,8 @@ _STRONGEST_PENALTY = 1e15
 _MOST_CLIMBS = 2
 # Finalists this close to the best may overtake it on the climb.
 _CONTENDER = 2e-3
+# Weights this small in proportion to the largest are what double precision leaves of zero.
+_DUST = 1e-10
 
 
 class Solution(NamedTuple):
@@ -164,8 +166,14 @@ def settle(
             objective[index], directions[index] = climbed[:2]
             n_iter += climbed[2]
     direction = np.zeros(samples.n_features)
-    direction[used] = directions[objective.argmax()]
+    direction[used] = _without_dust(directions[objective.argmax()])
     return oriented(direction), n_iter
+
+
+def _without_dust(direction: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Unit direction without weights that are a matter of rounding: they name no feature and fix no sign."""
+    kept = np.where(np.abs(direction) > _DUST * np.abs(direction).max(), direction, 0.0)
+    return normalised(kept[None])[0]
 
 
 def evaluate(

@@ -150,7 +150,6 @@ def take_object(source: Any, label: str) -> Table:
     if isinstance(source, pd.DataFrame):
         return from_frame(source, label)
     if sp.issparse(source):
-        check_sparse(source, label)
         return _from_sparse(source, label)
     if all(hasattr(source, name) for name in ("X", "obs", "var_names")):
         return from_anndata(source, label)
@@ -265,6 +264,7 @@ def _from_sparse(source: Any, label: str) -> Table:
         raise ValueError(
             f"{label} must be a matrix of real numbers, got {source.dtype} of shape {source.shape}"
         )
+    check_sparse(source, label)
     matrix = sp.csr_matrix(source)
     notes = _rounding(matrix.data, label)
     matrix = as_float(matrix)

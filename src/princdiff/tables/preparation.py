@@ -102,6 +102,39 @@ class Prepared:
         """Columns that were compared, in the order of the table."""
         return tuple(coding.column for coding in self.codings)
 
+    def take_rows(self, index: NDArray[np.intp]) -> Prepared:
+        """The same table with some of its rows, or all of them in another order.
+
+        Parameters
+        ----------
+        index : array of int
+            Rows to take, each at most once.
+
+        Returns
+        -------
+        Prepared
+        """
+
+        def taken(values: Any) -> Any:
+            return None if values is None else values[index]
+
+        was_filled = np.zeros(len(self.codes), dtype=bool)
+        filled = {}
+        for name, rows in self.filled.items():
+            was_filled[rows] = True
+            filled[name] = np.flatnonzero(was_filled[index])
+            was_filled[rows] = False
+        return replace(
+            self,
+            rows=self.rows[index],
+            codes=self.codes[index],
+            kept=self.kept[index],
+            weights=taken(self.weights),
+            blocks=taken(self.blocks),
+            covariates=taken(self.covariates),
+            filled=filled,
+        )
+
     def by_column(self, values: ArrayLike) -> dict[str, float]:
         """Sum a value per feature, such as a share, over the features of each column.
 

@@ -1,0 +1,110 @@
+"""What an adaptive test looks at: cells, how they compete, and words for the one that leads.
+
+A cell is one statistic, computed for every labelling alike. Its values over all labellings become comparable
+scores (`scores`), about -log of a p-value, and a labelling's statistic adds up the inverse p-values of its
+cells, so that the clearest cell rules and others that agree with it help. *Anything* may be a cell: the
+p-value stays exact, since the observed labelling is one of many that are treated alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Family = Literal[
+    "direction", "column", "columns", "pair", "given", "kernel", "length", "covariance", "learner"
+]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One statistic of an adaptive test.
+
+    Attributes
+    ----------
+    family : str
+        What kind of difference it sees: "direction", "column" (one column alone), "columns" (many a
+        little), "pair" (the dependence of two), "given" (one column with all others held fixed),
+        "kernel", "length" (of rows: overall spread), "covariance" (as a whole) or "learner".
+    name : str
+        Short and unique.
+    metric : str
+        Of directions "euclidean" or "whitened"; of other cells what they are computed on.
+    level : int
+        Features of a direction at most; 0 for other cells.
+    weight : float
+        Weight of its inverse p-value.
+
+    Examples
+    --------
+    >>> Cell("direction", "euclidean 3", "euclidean", 3).sentence
+    'one direction of at most 3 features'
+    """
+
+    family: Family
+    name: str
+    metric: str = "scaled"
+    level: int = 0
+    weight: float = 1.0
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Metric and number of features of a direction; name and number of other cells."""
+        if self.family == "direction":
+            return self.metric, self.level
+        return ("single features", 1) if self.family == "column" else (self.name, 0)
+
+    @property
+    def sentence(self) -> str:
+        """In what the groups differ, where this cell leads."""
+        if self.family == "direction":
+            features = "1 feature" if self.level == 1 else f"at most {self.level} features"
+            relative = ", relative to the variance along it" if self.metric == "whitened" else ""
+            return f"one direction of {features}{relative}"
+        if self.family == "kernel":
+            return "local structure" if "local" in self.name else "many features together"
+        return _SENTENCES[self.family]
+
+
+_SENTENCES = {
+    "column": "one column alone",
+    "columns": "many features a little",
+    "pair": "the dependence of two features",
+    "given": "one feature, given all others",
+    "length": "overall spread",
+    "covariance": "the covariances as a whole",
+    "learner": "a rule that a random forest has learned",
+}
+
+
+def combined(scores: NDArray[np.float32], cells: list[Cell]) -> NDArray[np.float64]:
+    """One statistic of every labelling: the log of the weighted mean of the cells' inverse p-values.
+
+    Parameters
+    ----------
+    scores : array of shape (n_labellings, n_cells)
+        Comparable scores.
+    cells : list of Cell
+        Their weights.
+
+    Returns
+    -------
+    array of shape (n_labellings,)
+
+    Examples
+    --------
+    >>> cells = [Cell("length", "lengths"), Cell("pair", "pairs")]
+    >>> combined(np.log(np.array([[4.0, 2.0], [1.0, 1.0]])), cells)
+    array([1.09861229, 0.        ])
+    """
+    weights = np.array([cell.weight for cell in cells])
+    return np.logaddexp.reduce(scores.astype(np.float64) + np.log(weights / weights.sum()), axis=1)
+
+
+def leading_cell(scores: NDArray[np.float32], cells: list[Cell]) -> NDArray[np.intp]:
+    """The cell that contributes most to each labelling's statistic, shape (n_labellings,)."""
+    weights = np.array([cell.weight for cell in cells])
+    return (scores + np.log(weights).astype(np.float32)).argmax(axis=1)
