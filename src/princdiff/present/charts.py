@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.present.terminal import shorten
+
 Spec = dict[str, Any]
 
 PALETTE_SIZE = 7
@@ -64,7 +66,7 @@ def labels(names: list[str]) -> list[str]:
     """Short and distinct names for tooltips, where a line is all the room there is."""
     result: list[str] = []
     for name in names:
-        short = name if len(name) <= _LONGEST_LABEL else name[: _LONGEST_LABEL - 1] + "…"
+        short = shorten(name, _LONGEST_LABEL)
         alike = sum(other == short or other.startswith(f"{short} (") for other in result)
         result.append(short if alike == 0 else f"{short} ({alike + 1})")
     return result

@@ -14,7 +14,7 @@
   for (const place of data.leading.pairs) {
     const pair = data.pairs[place];
     const title = make("span", {}, make("bdi", {}, pair.first), " and ", make("bdi", {}, pair.second));
-    const values = pair.values.map((value) => (value === null ? "–" : value.toFixed(2).replace("-", "−"))).join(" → ");
+    const values = pair.texts.map((text) => text.replace("-", "−")).join(" → ");
     cards.push(card(title, `correlation ${values}`, pictures.ofPair(pair)));
   }
   function card(title, words, shown) {

@@ -217,13 +217,17 @@ def _pairs(result: DifferenceResult) -> dict[str, Any]:
         {
             "first": named(row["first"]),
             "second": named(row["second"]),
-            "values": [_signed(float(row[f"dependence {group}"])) for group in result.groups],
+            "values": [_minus(text) for text in _texts(result, row)],
             "places": [round(100 + 92 * float(row[f"dependence {group}"]), 1) for group in result.groups],
             "pvalue": f"{row['pvalue']:.2g}",
         }
         for row in found.head(_SHOWN_PAIRS).to_dict("records")
     ]
     return {"rows": rows, "more": max(0, len(found) - _SHOWN_PAIRS), "looked": len(result.relations) > 0}
+
+
+def _texts(result: DifferenceResult, row: dict[Any, Any]) -> list[str]:
+    return wording.correlations([float(row[f"dependence {group}"]) for group in result.groups])
 
 
 def _separation(result: DifferenceResult, number: int) -> list[list[str]]:
@@ -315,10 +319,6 @@ def _script(text: str) -> Markup:
 def _hash(script: str) -> str:
     digest = hashlib.sha256(script.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
-
-
-def _signed(value: float) -> str:
-    return _minus(f"{value:+.2f}")
 
 
 def _minus(text: str) -> str:

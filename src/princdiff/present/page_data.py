@@ -223,7 +223,8 @@ def _pairs(result: DifferenceResult) -> list[dict[str, Any]]:
         {
             "first": named(row["first"]),
             "second": named(row["second"]),
-            "values": [charts.rounded(float(row[f"dependence {group}"]), 3) for group in result.groups],
+            "values": charts.rounded([float(row[f"dependence {group}"]) for group in result.groups], 4),
+            "texts": wording.correlations([float(row[f"dependence {group}"]) for group in result.groups]),
             "pvalue": charts.rounded(float(row["pvalue"]), _DIGITS),
         }
         for row in found.to_dict("records")
@@ -246,11 +247,8 @@ def leading(result: DifferenceResult) -> dict[str, Any]:
     """
     frame = result.columns.reset_index(drop=True)
     shown = bool(result.pvalue <= wording.LEVEL)
-    alone = (
-        frame.index[frame["selected"] & frame["reason"].astype(str).str.startswith("alone")].tolist()
-        if shown
-        else []
-    )
+    by_itself = frame["selected"] & frame["reason"].astype(str).str.startswith("alone")
+    alone = frame.index[by_itself].tolist() if shown else []
     pairs = list(range(min(_LEADING_PAIRS, len(wording.selected_relations(result))))) if shown else []
     if alone or pairs:
         return {"columns": alone[:_LEADING_COLUMNS], "pairs": pairs, "why": "alone" if alone else "together"}

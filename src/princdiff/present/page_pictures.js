@@ -151,7 +151,7 @@ report.pictures = (function () {
         outlines.push({ x: 2 * Math.cos(angle), y: 2 * up, group, place });
       }
     });
-    const words = `Correlation of ${pair.first} and ${pair.second}: ` + pair.values.map((value, group) => `${data.labels[group]} ${number(value, 2)}`).join(", ");
+    const words = `Correlation of ${pair.first} and ${pair.second}: ` + pair.texts.map((text, group) => `${data.labels[group]} ${text}`).join(", ");
     return [{ template: "pair", datasets: { outlines }, axes: [pair.first, pair.second], words }];
   }
 

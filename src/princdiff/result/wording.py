@@ -102,7 +102,7 @@ def _pairs_sentence(result: DifferenceResult, also: bool) -> str:
     row = pairs.iloc[0]
     values = [float(row[f"dependence {group}"]) for group in result.groups]
     first = f"{_cut(str(row['first']), 40)} and {_cut(str(row['second']), 40)} go together differently"
-    numbers = f"correlation {' → '.join(f'{value:.2f}' for value in values)}"
+    numbers = f"correlation {' → '.join(correlations(values))}"
     more = (
         f"; so do {len(pairs) - 1} more pairs"
         if len(pairs) > 2
@@ -112,6 +112,22 @@ def _pairs_sentence(result: DifferenceResult, also: bool) -> str:
     )
     opening = "Also, " if also else "No column differs by itself, but "
     return f"{opening}{first} ({numbers}){more}."
+
+
+def correlations(values: list[float]) -> list[str]:
+    """Correlations with as many digits as tell them apart.
+
+    Examples
+    --------
+    >>> correlations([0.8, -0.3]), correlations([0.9957, 0.9973])
+    (['0.80', '-0.30'], ['0.996', '0.997'])
+    """
+    known = [value for value in values if not np.isnan(value)]
+    for digits in (2, 3, 4):
+        texts = [f"{value:.{digits}f}" for value in values]
+        if not known or len({round(value, digits) for value in (min(known), max(known))}) > 1:
+            break
+    return [text.replace("-0.00", "0.00") if float(text) == 0 else text for text in texts]
 
 
 def selected_relations(result: DifferenceResult) -> pd.DataFrame:
