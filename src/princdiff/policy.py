@@ -23,6 +23,9 @@ MOST_DISTRIBUTIONS = 300
 FEWEST_PERMUTATIONS = 19
 """With fewer relabellings no p-value could be at most 0.05."""
 
+FEWEST_SELECTION_PERMUTATIONS = 199
+"""Features have a part of the error each kind; with fewer relabellings some could never be named."""
+
 
 def worth_stability(shape: tuple[int, int], smallest_group: int) -> bool:
     """Whether the stability of the direction's features is looked at.

@@ -266,7 +266,9 @@ class Comparison:
             control = f"Columns that differ were not looked for: {why}."
             return nothing, SelectionPart(control=control), _no_relations(self.data.groups)
         options = SelectionOptions(
-            n_permutations=self.options.n_permutations, error=self.options.error, global_pvalue=pvalue
+            n_permutations=max(self.options.n_permutations, policy.FEWEST_SELECTION_PERMUTATIONS),
+            error=self.options.error,
+            global_pvalue=pvalue,
         )
         with self._stage("naming columns"):
             found = select(self.problem, self.how, options)

@@ -37,8 +37,14 @@ def quiet_test(*args, **options):
         return permutation_test(*args, **options)
 
 
+def in_order(X, y):
+    """The same rows in the order in which the test works on them."""
+    problem = Problem.from_arrays(X, y).ordered
+    return problem.rows, problem.codes
+
+
 def labellings(X, y, n_permutations, **options):
-    """What the test with random_state=0 works on."""
+    """What the test with random_state=0 works on; rows must be in order."""
     return Labellings.of(Problem.from_arrays(X, y, **options), n_permutations, Run.from_options(0).seed_for())
 
 
@@ -222,6 +228,7 @@ def test_the_best_column_is_that_of_the_single_tests():
     # A 0/1 feature beside continuous ones.
     X, y = two_groups(41, (9, 12), 3, shift=0.8)
     X[:, 2] = X[:, 2] > 0.5
+    X, y = in_order(X, y)
     found = permutation_test(X, y, n_permutations=29, random_state=0)
     problem = Labellings.of(Problem.from_arrays(X, y), 29, Run.from_options(0).seed_for())
     scores = alone_scores(X, Design(problem.scheme, 2))
@@ -300,7 +307,7 @@ def test_standardised_treats_all_labellings_alike():
 
 @pytest.mark.parametrize("statistic", ["adaptive", "divergence"])
 def test_kept_directions_have_the_values(statistic):
-    X, y = two_groups(11, (14, 16), 6, shift=1.0)
+    X, y = in_order(*two_groups(11, (14, 16), 6, shift=1.0))
     found = permutation_test(
         X, y, n_permutations=29, statistic=statistic, random_state=0, keep_directions=True
     )
@@ -324,7 +331,7 @@ def test_kept_directions_have_the_values(statistic):
 
 
 def test_directions_over_all_features():
-    X, y = two_groups(11, (14, 16), 6, shift=1.0)
+    X, y = in_order(*two_groups(11, (14, 16), 6, shift=1.0))
     found = permutation_test(X, y, n_permutations=29, random_state=0, keep_directions="dense")
     level = found.levels.index(("euclidean", 6))
     problem = labellings(X, y, 29)

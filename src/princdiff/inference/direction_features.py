@@ -1,5 +1,4 @@
-"""Features that take part in the directions that tell the groups apart, whether or not they differ
-themselves.
+"""Features that take part in the directions that tell groups apart, whether or not they differ themselves.
 
 Credit along directions fitted on other rows, and suppressors: features without which others differ less. The
 null hypothesis is stronger than that of the other tests: features not selected are jointly independent of
@@ -181,8 +180,8 @@ def _standardised(rows: Any) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """Features with mean zero and unit variance over all rows, shape (n_rows, n_features)."""
     if rows.shape[0] * rows.shape[1] > _LARGEST:
         raise ValueError(
-            f"{rows.shape[0]} x {rows.shape[1]} values are too many for goal='directions', which shuffles them "
-            "as a dense array; choose the features to look at first, or a sample of the rows"
+            f"{rows.shape[0]} x {rows.shape[1]} values are too many for goal='directions', which shuffles "
+            "them as a dense array; choose the features to look at first, or a sample of the rows"
         )
     samples = Samples(rows.tocsc() if sp.issparse(rows) else rows, "pooled")
     values = samples.feature_columns(np.arange(rows.shape[1])).T

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from copy import copy
 from functools import cached_property
 from itertools import product
@@ -46,7 +46,7 @@ def scheme_of(problem: Problem, n_permutations: int, seed: int) -> Scheme:
         seed,
         problem.blocks,
         problem.permute or "within",
-        problem.block_names or None,
+        keys=problem.row_keys,
     )
     if scheme.exhaustive and scheme.smallest_pvalue > 0.05:
         warnings.warn(
@@ -88,11 +88,11 @@ class Scheme:
         Block of each row.
     permute : {"within", "whole"}
         What may change sides; ignored without blocks.
-    block_names : sequence of length n_blocks, optional
-        For messages.
     rows_differ : bool
         Whether rows of one group differ in what moves with the labels (covariates): then orders count, not
         labellings, and they are always drawn.
+    keys : array of shape (n_rows,), optional
+        Of `princdiff.data.row_keys`: relabellings then do not depend on the order of the rows.
 
     Attributes
     ----------
@@ -117,21 +117,20 @@ class Scheme:
         seed: int,
         blocks: NDArray[np.intp] | None = None,
         permute: str = "within",
-        block_names: Sequence | NDArray | None = None,
         rows_differ: bool = False,
+        keys: NDArray[np.uint64] | None = None,
     ) -> None:
         self._seed = seed
         self._codes = codes
         self._whole = blocks is not None and permute == "whole"
         blocks = np.zeros(len(codes), dtype=np.intp) if blocks is None else blocks
         self._blocks = blocks
-        names = np.arange(blocks.max() + 1) if block_names is None else block_names
         if self._whole:
-            self._units = _block_codes(codes, blocks, names)
+            self._units = _block_codes(codes, blocks)
             self._strata = [np.arange(len(self._units))]
         else:
             self._units = codes
-            order = np.argsort(blocks, kind="stable")
+            order = np.lexsort((np.arange(len(codes)) if keys is None else keys, blocks))
             self._strata = np.split(order, np.cumsum(np.bincount(blocks))[:-1])
         # What is drawn is a shuffle of the units group by group, the largest group first: then relabellings
         # follow from the sizes of the groups, and neither their names nor the order of rows play a part.
@@ -183,8 +182,8 @@ class Scheme:
         return np.concatenate([rows[:1], np.random.default_rng(self._seed).permutation(rows[1:])])
 
     def order(self, index: int) -> NDArray[np.intp]:
-        """Rows whose labels each row receives in a relabelling; not for whole blocks."""
-        order = np.arange(len(self._codes))
+        """Rows whose labels each row receives in a relabelling (whole blocks: block numbers for blocks)."""
+        order = np.arange(len(self._units))
         if index:
             rng = np.random.default_rng([self._seed, index])
             for stratum, by_group in zip(self._strata, self._by_group, strict=True):
@@ -205,31 +204,17 @@ class Scheme:
         if self._listed is not None:
             units = self._listed[indices]
         else:
-            units = np.array([self._units[self._unit_order(int(index))] for index in indices])
+            units = np.array([self._units[self.order(int(index))] for index in indices])
         return units[:, self._blocks] if self._whole else units
 
-    def _unit_order(self, index: int) -> NDArray[np.intp]:
-        if not self._whole:
-            return self.order(index)
-        n_units = len(self._units)
-        if not index:
-            return np.arange(n_units)
-        return np.random.default_rng([self._seed, index]).permutation(self._by_group[0])
 
-
-def _block_codes(
-    codes: NDArray[np.uint8], blocks: NDArray[np.intp], names: Sequence | NDArray
-) -> NDArray[np.uint8]:
-    """Group of each block, which must be one."""
-    first = np.full(blocks.max() + 1, 255, dtype=np.uint8)
-    first[blocks] = codes
-    mixed = np.unique(blocks[first[blocks] != codes])
-    if len(mixed):
-        raise ValueError(
-            f"block {str(names[mixed[0]])!r} has rows of several groups and cannot change sides as a whole; "
-            'use permute="within" for blocks that were measured in every group'
-        )
-    return first
+def _block_codes(codes: NDArray[np.uint8], blocks: NDArray[np.intp]) -> NDArray[np.uint8]:
+    """Group of each block, which is one."""
+    group = np.empty(blocks.max() + 1, dtype=np.uint8)
+    group[blocks] = codes
+    if (group[blocks] != codes).any():
+        raise ValueError("a block has rows of several groups and cannot change sides as a whole")
+    return group
 
 
 def _impossible(whole: bool, blocks: NDArray[np.intp]) -> str:

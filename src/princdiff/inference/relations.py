@@ -6,8 +6,8 @@ are permuted, and the correlations of the groups compared, pair by pair, with sc
 the step-down maximum over pairs, as for single features.
 
 Ranks cannot take out everything from features with few values: a flag that becomes rare, or counts that
-become small, correlate less with everything. Pairs with such a feature are not judged if it differs by
-itself.
+become small, correlate less with everything. Pairs with such a feature are not judged if it
+differs by itself.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def product_relation_scores(
     factors = _normal_scores_within(rows, named, labellings)
     values = _normal_scores_within(rows, others, labellings)
     codes = labellings.scheme.codes(np.arange(1))[0]
-    columns = [factors[:, i] for i in range(len(named))]
+    columns: list[NDArray] = [factors[:, i] for i in range(len(named))]
     labels = [(named[i], -1) for i in range(len(named))]
     for i in range(len(named)):
         for j in range(i, len(named)):
@@ -171,14 +171,18 @@ def product_relation_scores(
     return table.finished(others)
 
 
+# A correlation beyond this in every group means that one feature follows from the other.
+_DETERMINED = 0.999
+
+
 class _Leaders:
     """The pairs with the largest observed scores, and the maximum over all others."""
 
     def __init__(self, labellings: Relabellings) -> None:
         self._labellings = labellings
-        self._pairs: list[NDArray[np.intp]] = []
-        self._scores: list[NDArray[np.float32]] = []
-        self._correlations: list[NDArray[np.float64]] = []
+        self._pairs: list[NDArray] = []
+        self._scores: list[NDArray] = []
+        self._correlations: list[NDArray] = []
         self._rest = np.zeros(labellings.n_labellings, dtype=np.float32)
         self._n_pairs = 0
 
@@ -190,13 +194,16 @@ class _Leaders:
             return
         self._n_pairs += int(wanted.sum())
         statistics = sums.changes(n_jobs)
+        # Features that determine each other do so under every labelling: what differs is rounding.
+        observed = sums.observed_correlations()
+        wanted = wanted & (np.abs(observed).min(axis=0) < _DETERMINED)
         statistics[:, ~wanted] = 0.0
         scores = gamma_scores(statistics, above=_ABOVE)
         leading = np.argsort(np.where(wanted, -scores[0], 1.0), kind="stable")
-        leading = leading[: min(_KEPT, int(wanted.sum()))]
+        leading = leading[: min(_KEPT, max(1, int(wanted.sum())))]
         self._pairs.append(pairs[leading])
         self._scores.append(scores[:, leading])
-        self._correlations.append(sums.observed_correlations()[:, leading])
+        self._correlations.append(observed[:, leading])
         scores[:, leading] = 0.0
         np.maximum(self._rest, scores.max(axis=1), out=self._rest)
 
@@ -374,11 +381,18 @@ class _Sums(NamedTuple):
     right: NDArray[np.float64]
     left_squares: NDArray[np.float64]
     right_squares: NDArray[np.float64]
-    products: NDArray[np.float32]
+    products: NDArray
 
     def minus(self, other: _Sums) -> _Sums:
         """Sums over the other rows."""
-        return _Sums(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
+        return _Sums(
+            self.mass - other.mass,
+            self.left - other.left,
+            self.right - other.right,
+            self.left_squares - other.left_squares,
+            self.right_squares - other.right_squares,
+            self.products - other.products,
+        )
 
     def correlation(self) -> NDArray[np.float32]:
         """Correlations of left with right columns; zero where one of them does not vary."""

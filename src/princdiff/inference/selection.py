@@ -2,7 +2,7 @@
 
 *Alone*: the feature's own distribution differs (`alone`). *Together*: its own does not, but its relation to
 another feature does (`relations`). Both kinds of hypotheses go through one step-down maximum, so one
-statement holds for the whole list: the chance that it holds any feature of which neither is true is at most
+statement holds for the whole list: the chance that it has any feature of which neither is true is at most
 alpha. A feature that merely goes with one that differs is named by neither.
 """
 
@@ -42,7 +42,7 @@ from princdiff.inference.relations import (
 )
 
 GOALS = ("all", "minimal", "directions")
-# How the error is shared: what differs alone, pairs, and pairs of a feature with the product of two named ones.
+# How the error is shared: single columns, pairs, and a feature with the product of two named ones.
 SHARE_ALONE, SHARE_PAIRS, SHARE_PRODUCTS = 0.72, 0.18, 0.10
 # Pairs listed in the table of relations, whether or not they are selected.
 _LISTED = 200
@@ -50,6 +50,8 @@ _LISTED = 200
 _N_SHUFFLES = 199
 # A feature with few values whose own p-value is below this has relations that cannot be judged.
 _CLEARLY_DIFFERENT = 0.01
+# The same for a column of several features.
+_MAYBE_DIFFERENT = 0.05
 
 
 @dataclass(frozen=True)
@@ -89,16 +91,16 @@ class SelectionResult:
     selected : bool array of shape (n_features,)
         Which features.
     table : DataFrame with one row per feature
-        ``feature``, ``column`` (of the user's table), ``selected``, ``reason`` ("alone", "together with ...",
-        "direction" or nothing), ``score`` (-log of an approximate p-value of its own distribution),
+        ``feature``, ``column`` (of the user's table), ``selected``, ``reason`` ("alone", "together with
+        ...", "direction" or nothing), ``score`` (-log of an approximate p-value of its own distribution),
         ``pvalue`` (of its own distribution, not adjusted), ``pvalue_adj`` (for any reason, adjusted for all
         features and pairs looked at).
     columns : DataFrame with one row per column of the user's table
         ``column``, ``selected``, ``score``, ``pvalue``, ``pvalue_adj`` and ``pvalue_extrapolated`` (below
         1 / (B + 1) by a gamma law: approximate), all of the column's own distribution.
     relations : DataFrame with one row per pair, the clearest first
-        ``first``, ``second``, the correlation of their normal scores in each group, ``change`` (largest minus
-        smallest), ``pvalue_adj``, ``selected``.
+        ``first``, ``second``, ``dependence <group>`` (correlation of normal scores) for each group,
+        ``change`` (largest minus smallest), ``pvalue_adj``, ``selected``.
     control : str
         What is controlled, in words.
     n_labellings : int
@@ -235,7 +237,7 @@ def _with_columns(problem: Problem, columns: ArrayLike) -> Problem:
     names = tuple(map(str, np.asarray(columns).ravel()))
     if len(names) != problem.n_features:
         raise ValueError(
-            f"columns must name the column of each of the {problem.n_features} features, got {len(names)} names"
+            f"columns must name the column of each of the {problem.n_features} features, got {len(names)}"
         )
     return replace(problem, units=names)
 
@@ -376,19 +378,24 @@ class _Selection:
             members = np.flatnonzero(self._unit_of == unit)
             levels = members[clear[members]]
             # A column may differ as a whole without any level that does so clearly.
-            whole = len(levels) == 0
-            for feature in members if whole else levels:
-                self._selected[feature] = True
-                self._reason[feature] = "alone, the column as a whole" if whole else "alone"
+            chosen = levels if len(levels) else members
+            self._selected[chosen] = True
+            self._reason[chosen] = "alone"
 
     def _unjudged(self, pairs: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Pairs with a feature of few values that may differ by itself; its relations then do, too."""
+        """Pairs with a feature whose column may differ by itself and cannot be freed of that difference.
+
+        Ranks within the groups take a number's own difference out. They cannot do so for few values, nor for
+        a column of several features: where levels are exchanged or gaps are filled, all that goes with the
+        column changes too, and to name it would blame its partners.
+        """
         features = np.unique(pairs)
         features = features[features >= 0]
-        doubtful = features[
-            (self._feature_pvalue[features] <= _CLEARLY_DIFFERENT) & has_few_values(self._rows, features)
-        ]
-        return np.isin(pairs, doubtful).any(axis=1)
+        several = np.bincount(self._unit_of)[self._unit_of[features]] > 1
+        stuck = several | has_few_values(self._rows, features)
+        own = np.minimum(self._feature_pvalue[features], self._pvalue[self._unit_of[features]])
+        doubtful = features[stuck & (own <= np.where(several, _MAYBE_DIFFERENT, _CLEARLY_DIFFERENT))]
+        return np.asarray(np.isin(pairs, doubtful).any(axis=1))
 
     def _name_related(self, related: NDArray[np.intp], adjusted: NDArray[np.float64]) -> None:
         """Name features of pairs, or of a feature and two factors (the last column is the feature)."""
@@ -413,7 +420,7 @@ class _Selection:
         headings = [
             "first",
             "second",
-            *(f"correlation in {name}" for name in classes),
+            *(f"dependence {name}" for name in classes),
             "change",
             "pvalue_adj",
         ]
@@ -425,8 +432,7 @@ class _Selection:
                 "first": [names[feature] for feature in pairs.pairs[order, 0]],
                 "second": [names[feature] for feature in pairs.pairs[order, 1]],
                 **{
-                    f"correlation in {name}": pairs.correlations[code, order]
-                    for code, name in enumerate(classes)
+                    f"dependence {name}": pairs.correlations[code, order] for code, name in enumerate(classes)
                 },
                 "change": np.ptp(pairs.correlations[:, order], axis=0),
                 "pvalue_adj": adjusted[order],
@@ -466,17 +472,22 @@ class _Selection:
 
     def _control(self) -> str:
         alpha, n_features = self._options.alpha, self._problem.n_features
+        kinds = (
+            "differs neither alone nor together with others" if self._options.relations else "does not differ"
+        )
         if self._options.error == "fdr":
-            words = f"expected share of false features at most {alpha:g}"
+            words = f"Of the features named, a share of at most {alpha:g} is expected to be one that {kinds}."
         else:
-            words = f"family-wise error at most {alpha:g}"
-        words += f" over all {n_features} features"
-        if self._options.relations:
-            words += " and their pairs"
-            if len(self._looked_at) < n_features:
-                words += f" (pairs among the {len(self._looked_at)} that depend most on others)"
+            words = f"The chance that any feature named is one that {kinds} is at most {alpha:g}."
+        if self._options.relations and len(self._looked_at) < n_features:
+            words += (
+                f" Pairs were looked at among the {len(self._looked_at)} features that depend most on others."
+            )
         if self._options.goal == "directions":
-            words += "; directions: if features not selected are independent of the selected ones"
+            words += (
+                " Features named for a direction need not differ themselves: what is assumed is that those "
+                "not named are independent of the others."
+            )
         return words
 
 

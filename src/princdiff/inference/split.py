@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from princdiff.data import parameters, validate
 from princdiff.data.labels import Labels
 from princdiff.data.problem import Problem, Run
+from princdiff.data.row_keys import shuffled_members
 from princdiff.data.samples import Scale
 from princdiff.divergences import Divergence, Wasserstein2, report
 from princdiff.inference.tuning import choose_level
@@ -135,7 +136,7 @@ class SplitOptions:
 
 def run_splits(problem: Problem, run: Run, options: SplitOptions) -> SplitResult:
     """The split test of a problem."""
-    problem.require_memory()
+    problem = problem.require_memory().ordered
     part, n_splits = options.fraction, options.n_splits
     if np.minimum(np.floor(problem.sizes * part), np.floor(problem.sizes * (1 - part))).min() < 2:
         raise ValueError(
@@ -155,8 +156,8 @@ def _one_split(
 ) -> tuple[float, float, NDArray[np.float64]]:
     """P-value, statistic and direction of one split."""
     fitted = np.zeros(problem.n_rows, dtype=bool)
-    for group in range(problem.n_groups):
-        members = rng.permutation(np.flatnonzero(problem.codes == group))
+    seed = int(rng.integers(2**31))
+    for members in shuffled_members(problem.row_keys, problem.codes, problem.n_groups, seed):
         fitted[members[: round(options.fraction * len(members))]] = True
     part = problem.take_rows(fitted)
     samples, labels, divergence = part.samples, part.labels, part.divergence

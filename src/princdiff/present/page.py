@@ -212,7 +212,7 @@ def _component_facts(result: DifferenceResult, number: int) -> str:
 
 def _pairs(result: DifferenceResult) -> dict[str, Any]:
     """Pairs of columns whose correlation differs; where the groups stand on the line from -1 to 1."""
-    found = wording.selected_relations(result)
+    found = wording.named_pairs(result)
     rows = [
         {
             "first": named(row["first"]),

@@ -218,7 +218,7 @@ def _histograms(result: DifferenceResult, rows: list[int]) -> dict[str, Any]:
 
 def _pairs(result: DifferenceResult) -> list[dict[str, Any]]:
     """Pairs that go together differently, the clearest first."""
-    found = wording.selected_relations(result).head(_MOST_PAIRS)
+    found = wording.named_pairs(result).head(_MOST_PAIRS)
     return [
         {
             "first": named(row["first"]),

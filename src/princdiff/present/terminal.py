@@ -363,7 +363,7 @@ def relation_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     """Pairs that go together differently."""
     from princdiff.result import wording
 
-    pairs = wording.selected_relations(result).head(_SHOWN_PAIRS)
+    pairs = wording.named_pairs(result).head(_SHOWN_PAIRS)
     if pairs.empty:
         return []
     width = max(_LEAST_NAME, (screen.width - 40) // 2)

@@ -141,8 +141,8 @@ def find_comparisons(
     if reference == REST:
         if REST in levels:
             raise ValueError(
-                f"adata.obs[{groupby!r}] has a group called {REST!r}, so reference={REST!r} could mean that group or all "
-                "other cells; rename the group, or give another reference"
+                f"adata.obs[{groupby!r}] has a group called {REST!r}, so reference={REST!r} could mean that "
+                "group or all other cells; rename the group, or give another reference"
             )
         if len(levels) == 2 and groups is None:
             wanted = wanted[:1]

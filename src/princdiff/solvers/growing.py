@@ -17,6 +17,7 @@ from scipy.optimize import minimize
 
 from princdiff.data.labels import Labels
 from princdiff.data.row_chunks import RowChunks
+from princdiff.data.row_keys import shuffled_members
 from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence
 from princdiff.parallel import single_threaded_blas
@@ -93,12 +94,11 @@ class _Nested:
         # Every row's place in a random order of its group, as a share: rows below a share are a sample.
         codes = labels.codes[labels.columns[0]]
         place = np.full(labels.n_rows, np.inf)
-        for group in range(labels.n_groups):
-            members = np.flatnonzero(codes == group)
-            order = rng.permutation(len(members)) + 0.5
+        seed = int(rng.integers(2**31))
+        for members in shuffled_members(samples.row_keys, codes, labels.n_groups, seed):
             # Of a small group at least a few hundred rows, or all.
             fewest = min(1.0, _FEWEST_OF_A_GROUP / len(members))
-            share = order / len(members)
+            share = (np.arange(len(members)) + 0.5) / len(members)
             place[members] = np.where(share < fewest, 0.0, share)
         index = np.flatnonzero(place <= sizes[-1] / samples.n_rows)
         return cls(samples.take_rows(index), _labels_of(labels, index), place[index] * samples.n_rows, sizes)
