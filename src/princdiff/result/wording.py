@@ -101,20 +101,16 @@ def _change(text: str, brief: bool) -> str:
 
 def _pairs_sentence(result: DifferenceResult, also: bool) -> str:
     """Pairs that go together differently; where one column is in most of them, it is named as such."""
-    pairs = selected_relations(result)
+    pairs = named_pairs(result)
     opening = "Also, " if also else "No column differs by itself, but "
-    hub, share = _most_frequent(pairs)
-    if len(pairs) >= _HUB_PAIRS and share >= _HUB_SHARE:
-        own = pairs[(pairs["first column"] == hub) | (pairs["second column"] == hub)]
-        others = {str(name) for name in [*own["first column"], *own["second column"]]} - {hub}
-        if len(others) > 1:
-            row = own.iloc[0]
-            other = row["second"] if row["first column"] == hub else row["first"]
-            return (
-                f"{opening}{_cut(hub, 40)} goes together differently with {len(others)} other columns, "
-                f"foremost {_cut(str(other), 40)} ({_correlations(result, row)})."
-            )
     row = pairs.iloc[0]
+    hub, others = _hub(pairs)
+    if others:
+        other = row["second"] if row["first column"] == hub else row["first"]
+        return (
+            f"{opening}{_cut(hub, 40)} goes together differently with {others} other columns, "
+            f"foremost {_cut(str(other), 40)} ({_correlations(result, row)})."
+        )
     first = f"{_cut(str(row['first']), 40)} and {_cut(str(row['second']), 40)} go together differently"
     more = ""
     if len(pairs) > 1:
@@ -124,7 +120,29 @@ def _pairs_sentence(result: DifferenceResult, also: bool) -> str:
 
 def _correlations(result: DifferenceResult, row: pd.Series) -> str:
     values = [float(row[f"dependence {group}"]) for group in result.groups]
-    return f"correlation {' → '.join(f'{value:.2f}' for value in values)}"
+    return f"correlation {' → '.join(correlations(values))}"
+
+
+def named_pairs(result: DifferenceResult) -> pd.DataFrame:
+    """Pairs that go together differently in the order in which they are told: those of a hub first."""
+    pairs = selected_relations(result)
+    if pairs.empty:
+        return pairs
+    hub, others = _hub(pairs)
+    if not others:
+        return pairs
+    outside = (pairs["first column"] != hub) & (pairs["second column"] != hub)
+    return pairs.iloc[np.argsort(outside.to_numpy(), kind="stable")]
+
+
+def _hub(pairs: pd.DataFrame) -> tuple[str, int]:
+    """The column that most pairs share, and with how many others; 0 where there is no such column."""
+    hub, share = _most_frequent(pairs)
+    if len(pairs) < _HUB_PAIRS or share < _HUB_SHARE:
+        return hub, 0
+    own = pairs[(pairs["first column"] == hub) | (pairs["second column"] == hub)]
+    others = {str(name) for name in [*own["first column"], *own["second column"]]} - {hub}
+    return hub, len(others) if len(others) > 1 else 0
 
 
 def _most_frequent(pairs: pd.DataFrame) -> tuple[str, float]:
@@ -135,6 +153,22 @@ def _most_frequent(pairs: pd.DataFrame) -> tuple[str, float]:
             counts[name] = counts.get(name, 0) + 1
     hub = max(counts, key=lambda name: counts[name])
     return hub, counts[hub] / len(pairs)
+
+
+def correlations(values: list[float]) -> list[str]:
+    """Correlations with as many digits as tell them apart.
+
+    Examples
+    --------
+    >>> correlations([0.8, -0.3]), correlations([0.9957, 0.9973])
+    (['0.80', '-0.30'], ['0.996', '0.997'])
+    """
+    known = [value for value in values if not np.isnan(value)]
+    for digits in (2, 3, 4):
+        texts = [f"{value:.{digits}f}" for value in values]
+        if not known or len({round(value, digits) for value in (min(known), max(known))}) > 1:
+            break
+    return [text.replace("-0.00", "0.00") if float(text) == 0 else text for text in texts]
 
 
 def selected_relations(result: DifferenceResult) -> pd.DataFrame:
