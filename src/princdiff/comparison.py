@@ -161,7 +161,7 @@ def compare(
     told = _new_warnings(caught, prepared.notes)
     asked = {
         "missing": missing,
-        "features": [features] if isinstance(features, str) else None if features is None else list(features),
+        "features": [features] if isinstance(features, str) else None if features is None else list(features),  # type: ignore[redundant-expr]
         "groups": groups if isinstance(groups, str) else None,
         "random_state": _plain_seed(random_state if rng is None else rng),
         "time_budget": time_budget,

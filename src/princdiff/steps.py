@@ -279,7 +279,7 @@ class Comparison:
             True,
             options.alpha,
             options.error,
-            f"Named with control of the error: {found.control}.",
+            found.control.rstrip(".") + ".",
             found.n_labellings - 1,
         )
         return chosen, part, self._related(found.relations)

@@ -286,6 +286,23 @@ def test_constant_features_never_differ():
     assert (found.pvalue[1:3] == 1).all() and (found.score[1:3] == 0).all()
 
 
+def test_a_flag_of_one_row_says_nothing():
+    # In groups of equal size its statistic is the same under every labelling but for rounding.
+    rows = np.zeros((400, 3))
+    rows[7, 0], rows[300, 1], rows[:, 2] = 1.0, 1.0, np.random.default_rng(18).normal(size=400)
+    found = alone_test(rows, labellings_of(halves(400), 199), np.array([0, 0, 1]))
+    assert (found.feature_pvalue[:2] > 0.4).all()
+    assert found.pvalue[0] > 0.4
+
+
+def test_a_value_that_becomes_more_frequent():
+    # In the middle of six values: neither mean nor spread nor ranks say much.
+    rng = np.random.default_rng(19)
+    rows, codes = rng.integers(0, 6, size=(1200, 4)).astype(float), halves(1200)
+    rows[600:, 1] = np.where(rng.random(600) < 0.12, 3.0, rows[600:, 1])
+    assert named(alone_test(rows, labellings_of(codes))) == {1}
+
+
 def test_exact_small_design():
     # 6 + 4 rows have 210 labellings; the observed one is among the most extreme.
     codes = np.repeat([0, 1], [6, 4]).astype(np.uint8)

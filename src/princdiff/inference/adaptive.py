@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from princdiff.data.problem import Problem
 from princdiff.inference import column_cells
 from princdiff.inference.alone import AloneScores, alone_scores
-from princdiff.inference.cells import Cell
+from princdiff.inference.cells import Cell, tempered
 from princdiff.inference.contrasts import Contrasts, Relabellings
 from princdiff.inference.direction_cells import whitening_share
 from princdiff.inference.kernel_cells import KERNELS, MATRIX_ROWS, Kernel, RowView, kernel_statistics
@@ -52,7 +52,7 @@ class CellValues:
     @cached_property
     def scores(self) -> NDArray[np.float32]:
         """Comparable scores, shape (n_labellings, n_cells)."""
-        return gamma_scores(self.values)
+        return tempered(gamma_scores(self.values))
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,7 @@ class Products:
     @cached_property
     def design(self) -> Relabellings:
         """Labellings and what travels with the rows."""
-        problem = self.problem
-        return Relabellings(
-            self.scheme, problem.n_groups, problem.weights, problem.blocks, problem.permute == "whole"
-        )
+        return Relabellings.of(self.problem, self.scheme)
 
     @cached_property
     def contrasts(self) -> Contrasts:

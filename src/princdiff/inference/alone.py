@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from princdiff.inference.contrasts import Contrasts, Relabellings
 from princdiff.inference.feature_columns import (
+    MOST_VALUES,
     N_COLUMNS,
     RankFunctions,
     feature_columns,
@@ -31,6 +32,8 @@ from princdiff.inference.scores import gamma_scores
 from princdiff.parallel import in_threads
 
 ERRORS = ("fwer", "fdr")
+# Rows that are looked at before all are, to see that a feature has many values.
+_HEAD = 100
 # Values of prepared columns held at a time (double precision, a few copies).
 _BATCH_ELEMENTS = 6_000_000
 # Values of sums of squares held at a time, over all labellings.
@@ -144,7 +147,8 @@ def alone_scores(
     unit_of = np.arange(n_features) if units is None else np.asarray(units, dtype=np.intp)
     rows = rows.tocsc() if sp.issparse(rows) else rows
     contrasts = Contrasts(labellings)
-    binary = _binary_features(rows)
+    n_values = _numbers_of_values(rows)
+    binary, few = n_values <= 2, (n_values > 2) & (n_values <= MOST_VALUES)
     features = np.zeros((labellings.n_labellings, n_features), dtype=np.float32)
     pearson = _PearsonSums(unit_of, binary, labellings.n_labellings)
     ranks = RankFunctions(labellings.n_rows, labellings.weights)
@@ -154,13 +158,19 @@ def alone_scores(
         if binary[batch[0]]:
             between = contrasts.between(values)
             return gamma_scores(between), pearson.part(batch, between, values, labellings.weights)
-        columns = np.concatenate([feature_columns(column, ranks) for column in values.T], axis=1)
-        between = contrasts.between(columns).reshape(labellings.n_labellings, len(batch), N_COLUMNS)
-        return combined_scores(statistics_of(between)), None
+        parts = [feature_columns(column, ranks, bool(few[batch[0]])) for column in values.T]
+        between = contrasts.between(np.concatenate(parts, axis=1))
+        between = between.reshape(labellings.n_labellings, len(batch), -1)
+        shares = None
+        if few[batch[0]]:
+            levels = np.array([part[:, N_COLUMNS:].T for part in parts])
+            shares = np.average(levels, axis=2, weights=labellings.weights)
+        return combined_scores(statistics_of(between, shares)), None
 
     batches = [
         *_batches(np.flatnonzero(binary), 1, labellings),
-        *_batches(np.flatnonzero(~binary), N_COLUMNS, labellings),
+        *_batches(np.flatnonzero(few), N_COLUMNS + MOST_VALUES, labellings),
+        *_batches(np.flatnonzero(~binary & ~few), N_COLUMNS, labellings),
     ]
     for batch, (found, sums) in zip(batches, in_threads(run, batches, n_jobs), strict=True):
         features[:, batch] = found
@@ -303,15 +313,17 @@ def pooled_discovery_rates(scores: NDArray[np.float32]) -> NDArray[np.float64]:
     return benjamini_hochberg((1 + len(pool) - below) / (1 + len(pool)))
 
 
-def _binary_features(rows: Any) -> NDArray[np.bool_]:
-    """Features with at most two values; every statistic of such a feature says the same."""
+def _numbers_of_values(rows: Any) -> NDArray[np.intp]:
+    """How many values each feature has, counted up to one more than ``MOST_VALUES``."""
     n_features = rows.shape[1]
-    found = np.zeros(n_features, dtype=bool)
+    found = np.zeros(n_features, dtype=np.intp)
     for start in range(0, n_features, 256):
         batch = np.arange(start, min(start + 256, n_features))
         values = _dense_columns(rows, batch)
-        low, high = values.min(axis=0), values.max(axis=0)
-        found[batch] = ((values == low) | (values == high)).all(axis=0)
+        head = values[:_HEAD]
+        for place, feature in enumerate(batch):
+            few = len(np.unique(head[:, place])) <= MOST_VALUES
+            found[feature] = len(np.unique(values[:, place])) if few else MOST_VALUES + 1
     return found
 
 

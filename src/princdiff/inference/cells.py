@@ -58,6 +58,15 @@ class Cell:
         return ("single features", 1) if self.family == "column" else (self.name, 0)
 
     @property
+    def complexity(self) -> int:
+        """How much there is to say: cells of a lower number are told first."""
+        if self.family == "direction":
+            return 3 if self.level <= _FEW else 5
+        if self.family == "kernel":
+            return 9 if "local" in self.name else 6
+        return _COMPLEXITY[self.family]
+
+    @property
     def sentence(self) -> str:
         """In what the groups differ, where this cell leads."""
         if self.family == "direction":
@@ -69,6 +78,9 @@ class Cell:
         return _SENTENCES[self.family]
 
 
+# Features of a direction that can be told one by one.
+_FEW = 10
+_COMPLEXITY = {"column": 0, "pair": 1, "given": 2, "columns": 4, "length": 7, "covariance": 8, "learner": 10}
 _SENTENCES = {
     "column": "one column alone",
     "columns": "many features a little",
@@ -78,6 +90,31 @@ _SENTENCES = {
     "covariance": "the covariances as a whole",
     "learner": "a rule that a random forest has learned",
 }
+
+
+def tempered(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Scores that grow like their logarithm beyond what the number of labellings supports.
+
+    The law behind a score is fitted to as many values as there are labellings. What it says of a chance
+    far below one over their number is a guess, and with few labellings often a wild one: in one cell of one
+    relabelling it could drown a clear difference in all others.
+
+    Parameters
+    ----------
+    scores : array of shape (n_labellings, n_cells)
+
+    Returns
+    -------
+    array of shape (n_labellings, n_cells)
+
+    Examples
+    --------
+    >>> tempered(np.array([[1.0], [1.0], [50.0]])).round(2).ravel()
+    array([1.  , 1.  , 5.99])
+    """
+    supported = scores.dtype.type(np.log(len(scores)) + 1.0)
+    beyond = np.maximum(scores - supported, 0)
+    return np.minimum(scores, supported) + np.log1p(beyond)
 
 
 def combined(scores: NDArray[np.float32], cells: list[Cell]) -> NDArray[np.float64]:
@@ -104,7 +141,28 @@ def combined(scores: NDArray[np.float32], cells: list[Cell]) -> NDArray[np.float
     return np.logaddexp.reduce(scores.astype(np.float64) + np.log(weights / weights.sum()), axis=1)
 
 
-def leading_cell(scores: NDArray[np.float32], cells: list[Cell]) -> NDArray[np.intp]:
-    """The cell that contributes most to each labelling's statistic, shape (n_labellings,)."""
-    weights = np.array([cell.weight for cell in cells])
-    return (scores + np.log(weights).astype(np.float32)).argmax(axis=1)
+def leading_cell(
+    scores: NDArray[np.float32], pvalues: NDArray[np.float64], cells: list[Cell], n_labellings: int
+) -> int:
+    """The cell that says most simply in what the observed labelling stands out.
+
+    Of all cells that stand out as clearly as any (as few relabellings reach them, give or take one) the
+    simplest: a shift of one column makes a direction, a kernel and a forest stand out as well.
+
+    Parameters
+    ----------
+    scores : array of shape (n_cells,)
+        Of the observed labelling.
+    pvalues : array of shape (n_cells,)
+        Of each cell alone.
+    cells : list of Cell
+        What was looked at.
+    n_labellings : int
+        The observed one included.
+
+    Returns
+    -------
+    int
+    """
+    clear = np.flatnonzero(pvalues <= pvalues.min() + 1.5 / n_labellings)
+    return int(min(clear, key=lambda place: (cells[place].complexity, -scores[place])))

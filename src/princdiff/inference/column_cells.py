@@ -32,7 +32,7 @@ def many_small(scores: NDArray[np.float32]) -> NDArray[np.float64]:
     Examples
     --------
     >>> many_small(np.log([[2.0, 4.0, 8.0, 16.0]]).astype(np.float32)).round(2)
-    array([[6.93, 1.55]])
+    array([[6.93, 1.15]])
     """
     total = scores.sum(axis=1, dtype=np.float64)
     pvalues = np.sort(np.exp(-scores.astype(np.float64)), axis=1)

@@ -102,7 +102,8 @@ class PermutationResult:
     values : array of shape (n_permutations + 1, n_levels)
         Their values for every labelling, the observed one first.
     best_level : (metric, number of features)
-        Where the observed labelling stands out most; for "paper" the level that cross-validation chose.
+        Where the observed labelling stands out most clearly (the simplest, where several do); for "paper" the
+        level that cross-validation chose.
     smallest_attainable_pvalue : float
         What the design and the number of permutations made allow at best.
     n_permutations : int
@@ -313,7 +314,7 @@ def _fixed_test(problem: Labellings, run: Run, options: PermutationOptions) -> P
     found = np.concatenate(values)
     statistics, best = _fixed_statistics(found, options)
     levels = found[:, :-1] if options.statistic == "paper" else found
-    result = _summarise(problem, grid.cells, levels, statistics, best, options.tail)
+    result = _summarise(problem, grid.cells, levels, statistics, int(best[0]), options.tail)
     if directions[0] is None:
         return result
     every = np.concatenate([part for part in directions if part is not None])
@@ -429,14 +430,15 @@ class _Adaptive:
         self, found: CellValues, statistics: NDArray[np.float64], directions: list[NDArray | None]
     ) -> PermutationResult:
         cells = found.cells
-        best = leading_cell(found.scores, cells)
+        alone = permutation_pvalue(found.values)
+        best = leading_cell(found.scores[0], alone, cells, len(statistics))
         result = _summarise(
             self.labellings, [cell.key for cell in cells], found.values, statistics, best, self.options.tail
         )
         n_directions = len(self.grid.cells)
         kept = None
         if directions[0] is not None:
-            every = np.concatenate([part for part in directions if part is not None])[: len(best)]
+            every = np.concatenate([part for part in directions if part is not None])[: len(statistics)]
             place = found.scores[:, : every.shape[1]].argmax(axis=1) if every.shape[1] > 1 else 0
             kept = every[np.arange(len(every)), place]
         observed = self.search(self.labellings.labels(np.arange(1))).directions[0]
@@ -444,7 +446,7 @@ class _Adaptive:
             result,
             directions=kept,
             cells=cells,
-            leading=cells[best[0]].sentence,
+            leading=cells[best].sentence,
             leading_feature=self.leading_feature,
             leading_pair=None if self.products is None else self.products.leading_pair,
             contrasts=_contrasts(cells[:n_directions], found.scores[0, :n_directions], observed),
@@ -568,7 +570,7 @@ def _summarise(
     levels: list[tuple[str, int]],
     values: NDArray[np.float64],
     statistics: NDArray[np.float64],
-    best: NDArray[np.intp],
+    best: int,
     tail: str | None,
 ) -> PermutationResult:
     scheme = problem.scheme
@@ -581,7 +583,7 @@ def _summarise(
         levels=levels,
         level_pvalues=permutation_pvalue(values),
         values=values,
-        best_level=levels[best[0]],
+        best_level=levels[best],
         smallest_attainable_pvalue=max(scheme.smallest_pvalue, 1 / len(statistics)),
         n_permutations=len(statistics) - 1,
         exact=exact,

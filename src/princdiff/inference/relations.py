@@ -6,8 +6,7 @@ are permuted, and the correlations of the groups compared, pair by pair, with sc
 the step-down maximum over pairs, as for single features.
 
 Ranks cannot take out everything from features with few values: a flag that becomes rare, or counts that
-become small, correlate less with everything. Pairs with such a feature are not judged if it
-differs by itself.
+become small, correlate less with everything. What that means for the names is decided in `attribution`.
 """
 
 from __future__ import annotations
@@ -42,6 +41,8 @@ _KEPT = 1000
 _ABOVE = 1.5
 # Labellings given to a thread at a time.
 _CHUNK = 16
+# Correlations closer than this are equal: sums in single precision are good to a tenth of it.
+_ROUNDING = 3e-5
 # A feature has few values if this share of the rows have the same one.
 _TIED_SHARE = 0.05
 
@@ -198,6 +199,8 @@ class _Leaders:
         observed = sums.observed_correlations()
         wanted = wanted & (np.abs(observed).min(axis=0) < _DETERMINED)
         statistics[:, ~wanted] = 0.0
+        # Copies of each other, whose correlation is one in every group but for rounding.
+        statistics[statistics < sums.rounding] = 0.0
         scores = gamma_scores(statistics, above=_ABOVE)
         leading = np.argsort(np.where(wanted, -scores[0], 1.0), kind="stable")
         leading = leading[: min(_KEPT, max(1, int(wanted.sum())))]
@@ -310,6 +313,7 @@ class _GroupSums:
         self._left, self._right, self._labellings = left, right, labellings
         self._weights = None if labellings.weights is None else labellings.weights.astype(np.float32)
         self._everything = self._sums(np.arange(len(left)))
+        self.rounding = _ROUNDING**2 * self._everything.mass
 
     def changes(self, n_jobs: int | None) -> NDArray[np.float32]:
         """How much correlations differ between groups, shape (n_labellings, n_left * n_right)."""

@@ -28,6 +28,8 @@ _CONVERGENTS = 24
 # with SciPy to ten digits there.
 _SERIES_END = 3.0
 _TERMS = 28
+# Variation of a statistic beside its size that sums in double, or in single precision, cannot tell from none.
+_ROUNDING = (1e-10, 1e-5)
 # Values scored at a time.
 _BLOCK = 1_000_000
 # The same where few of them are: what fits into the cache of a processor.
@@ -67,9 +69,14 @@ def gamma_scores(statistics: NDArray, above: float | None = None) -> NDArray[np.
     """
     n_labellings, n_columns = statistics.shape
     scores = np.zeros(statistics.shape, dtype=np.float32)
+    rounding = _ROUNDING[statistics.dtype == np.float32]
     step = max(1, (_BLOCK if above is None else _LARGE_BLOCK) // n_labellings)
     for start in range(0, n_columns, step):
         part = np.asarray(statistics[:, start : start + step], dtype=np.float64)
+        # What varies by less than rounding is the same under every labelling, such as a flag of one row.
+        size = np.maximum(part.max(axis=0), -part.min(axis=0))
+        with np.errstate(invalid="ignore"):
+            part = part * (np.ptp(part, axis=0) > rounding * size)
         scores[:, start : start + step] = _score(part) if above is None else _score_large(part, above)
     return scores
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from princdiff.inference.alone import (
     levels_adjusted,
     pooled_discovery_rates,
 )
+from princdiff.inference.attribution import FeatureFacts, features_that_explain
 from princdiff.inference.contrasts import Relabellings
 from princdiff.inference.covariates import without_covariates
 from princdiff.inference.direction_features import features_of_directions
@@ -48,10 +50,10 @@ SHARE_ALONE, SHARE_PAIRS, SHARE_PRODUCTS = 0.72, 0.18, 0.10
 _LISTED = 200
 # Shuffles behind the p-values of goal="directions".
 _N_SHUFFLES = 199
-# A feature with few values whose own p-value is below this has relations that cannot be judged.
-_CLEARLY_DIFFERENT = 0.01
-# The same for a column of several features.
-_MAYBE_DIFFERENT = 0.05
+# A feature with few values whose own p-value is below this may differ, and its relations because of that.
+_MAY_DIFFER = 0.01
+# Partners that a reason names.
+_SHOWN_PARTNERS = 3
 
 
 @dataclass(frozen=True)
@@ -318,7 +320,7 @@ class _Selection:
         """Single columns and pairs, in one step-down maximum."""
         pairs = relation_scores(self._rows, self._labellings, self._unit_of, self._run.n_jobs)
         self._looked_at = pairs.features
-        scores = _never_rejected(pairs, self._unjudged(pairs.pairs))
+        scores = _with_rest(pairs)
         n_units = len(self._columns)
         if self._options.error == "fdr":
             alone = pooled_discovery_rates(self._alone.units) / SHARE_ALONE
@@ -331,22 +333,24 @@ class _Selection:
             adjusted = adjusted / (1 - SHARE_PRODUCTS)
             alone, together = adjusted[:n_units], adjusted[n_units:-1]
         self._name_columns(np.minimum(alone, 1.0))
-        self._relations = self._listed(pairs, np.minimum(together, 1.0))
-        self._name_related(pairs.pairs, np.minimum(together, 1.0))
+        together = np.minimum(together, 1.0)
+        self._relations = self._listed(pairs, together)
+        self._name_pairs(pairs.pairs, together)
 
     def products(self) -> None:
         """Features whose relation to the product of two named ones differs."""
-        named = np.flatnonzero(self._selected)
-        few = has_few_values(self._rows, named) & (self._feature_pvalue[named] <= _CLEARLY_DIFFERENT)
-        named = named[~few]
+        # Flags and counts are left out: what happens to one of them shows in products with all its partners.
+        named = np.flatnonzero(self._selected & ~self._few_values)
         named = named[np.lexsort((-self._alone.features[0, named], self._adjusted[named]))]
-        taken = np.unique(self._unit_of[self._selected])
-        others = self._looked_at[~np.isin(self._unit_of[self._looked_at], taken)]
+        others = self._looked_at[~self._selected[self._looked_at] & ~self._few_values[self._looked_at]]
         if len(named) == 0 or len(others) == 0:
             return
         found = product_relation_scores(self._rows, self._labellings, named, others, self._run.n_jobs)
-        scores = _never_rejected(found, self._unjudged(found.pairs[:, 2:]))
-        self._name_related(found.pairs, np.minimum(step_down_pvalues(scores)[:-1] / SHARE_PRODUCTS, 1.0))
+        adjusted = np.minimum(step_down_pvalues(_with_rest(found))[:-1] / SHARE_PRODUCTS, 1.0)
+        np.minimum.at(self._adjusted, found.pairs[:, 2], adjusted)
+        for position in np.argsort(adjusted, kind="stable")[: np.count_nonzero(adjusted <= self._alpha)]:
+            *factors, feature = found.pairs[position]
+            self._name_together(feature, [factor for factor in factors if factor >= 0])
 
     def directions(self) -> None:
         """Features that take part in directions."""
@@ -382,37 +386,34 @@ class _Selection:
             self._selected[chosen] = True
             self._reason[chosen] = "alone"
 
-    def _unjudged(self, pairs: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Pairs with a feature whose column may differ by itself and cannot be freed of that difference.
+    @cached_property
+    def _few_values(self) -> NDArray[np.bool_]:
+        return has_few_values(self._rows, np.arange(self._problem.n_features))
 
-        Ranks within the groups take a number's own difference out. They cannot do so for few values, nor for
-        a column of several features: where levels are exchanged or gaps are filled, all that goes with the
-        column changes too, and to name it would blame its partners.
-        """
-        features = np.unique(pairs)
-        features = features[features >= 0]
-        several = np.bincount(self._unit_of)[self._unit_of[features]] > 1
-        stuck = several | has_few_values(self._rows, features)
-        own = np.minimum(self._feature_pvalue[features], self._pvalue[self._unit_of[features]])
-        doubtful = features[stuck & (own <= np.where(several, _MAYBE_DIFFERENT, _CLEARLY_DIFFERENT))]
-        return np.asarray(np.isin(pairs, doubtful).any(axis=1))
+    def _name_pairs(self, pairs: NDArray[np.intp], adjusted: NDArray[np.float64]) -> None:
+        """Name features for pairs that go together differently, see `attribution`."""
+        order = np.argsort(adjusted, kind="stable")
+        changed = order[: np.count_nonzero(adjusted <= self._alpha)]
+        facts = FeatureFacts(
+            self._unit_of, self._few_values, self._feature_pvalue <= _MAY_DIFFER, self._selected
+        )
+        explaining = features_that_explain(pairs[changed], facts)
+        for feature, partners in explaining.items():
+            self._name_together(feature, partners)
+        # A feature's p-value is that of its clearest pair, unless another feature explains that pair.
+        for place, other in ((0, 1), (1, 0)):
+            own = pairs[:, place]
+            few = self._few_values[own] | self._few_values[pairs[:, other]]
+            mine = ~few | (adjusted > self._alpha) | np.isin(own, list(explaining))
+            np.minimum.at(self._adjusted, own[mine], adjusted[mine])
 
-    def _name_related(self, related: NDArray[np.intp], adjusted: NDArray[np.float64]) -> None:
-        """Name features of pairs, or of a feature and two factors (the last column is the feature)."""
-        names = self._problem.names
-        for position in np.argsort(adjusted, kind="stable"):
-            members = related[position]
-            if adjusted[position] > self._alpha:
-                break
-            for feature in members if len(members) == 2 else members[2:]:
-                if self._selected[feature] or not self._gate:
-                    continue
-                partners = dict.fromkeys(names[other] for other in members if other not in (feature, -1))
-                self._reason[feature] = "together with " + " and ".join(partners)
-                self._selected[feature] = True
-        for place in range(related.shape[1]):
-            if related.shape[1] == 2 or place == 2:
-                np.minimum.at(self._adjusted, related[:, place], adjusted)
+    def _name_together(self, feature: int, partners: list[int]) -> None:
+        if self._selected[feature] or not self._gate:
+            return
+        names = [self._problem.names[partner] for partner in dict.fromkeys(partners)]
+        shown = names if len(names) <= _SHOWN_PARTNERS else [*names[: _SHOWN_PARTNERS - 1], "others"]
+        self._reason[feature] = "together with " + " and ".join(shown)
+        self._selected[feature] = True
 
     def _listed(self, pairs: RelationScores | None, adjusted: NDArray[np.float64]) -> pd.DataFrame:
         """The pairs that stand out most, as a table."""
@@ -438,7 +439,10 @@ class _Selection:
                 "pvalue_adj": adjusted[order],
             }
         )
-        table["selected"] = (table["pvalue_adj"] <= self._alpha) & self._gate
+        # The correlations of a flag or a count change if its own distribution does, which says nothing new.
+        doubtful = self._few_values & (self._feature_pvalue <= _MAY_DIFFER)
+        plain = ~doubtful[pairs.pairs[order]].any(axis=1)
+        table["selected"] = (table["pvalue_adj"] <= self._alpha) & plain & self._gate
         return table
 
     # The outcome.
@@ -491,10 +495,9 @@ class _Selection:
         return words
 
 
-def _never_rejected(found: RelationScores, pairs: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """Scores of kept pairs and of the rest; some, and the rest, are in every maximum but below any score."""
+def _with_rest(found: RelationScores) -> NDArray[np.float32]:
+    """Scores of kept pairs and, last, the maximum of all others, which are never rejected."""
     scores = np.column_stack([found.scores, found.rest])
-    scores[0, :-1][pairs] = -1.0
     scores[0, -1] = -1.0
     return scores
 

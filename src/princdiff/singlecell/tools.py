@@ -150,7 +150,7 @@ def pda(
     validate.check_choice("permute", permute, ("auto", "within", "whole"))
     validate.check_choice("statistic", statistic, ("divergence", "adaptive"))
     validate.check_positive("n_components", n_components, whole=True)
-    if isinstance(n_permutations, bool) or not isinstance(n_permutations, int) or n_permutations < 0:
+    if isinstance(n_permutations, bool) or not isinstance(n_permutations, int) or n_permutations < 0:  # type: ignore[redundant-expr]
         raise ValueError(f"n_permutations must be a whole number, 0 or more, got {n_permutations!r}")
     if copy:
         adata = adata.to_memory() if adata.isbacked else adata.copy()
