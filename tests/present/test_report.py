@@ -148,7 +148,8 @@ def test_pairs_are_told_with_their_correlations():
     structure = _Structure(page.render(mixed()))
     shown = " ".join(" ".join(structure.texts).split())
     assert "These go together differently" in shown
-    assert "+0.80" in shown
+    assert "height and weight" in shown
+    assert "0.80" in shown
     assert "\u22120.30" in shown
     assert "plan = gold" not in shown
     # On a line of 200 from -1 to 1, with a margin of 8.
