@@ -342,13 +342,19 @@ def _column_columns(shown: pd.DataFrame, screen: Screen) -> list[Column]:
     name_width, room = name_width + longer, room - longer
     name = Column("column", [shorten(name, name_width, screen.dots) for name in names])
     change = Column(
-        "what changed", [_clipped(change, max(room, _LEAST_CHANGE), screen.dots) for change in changes]
+        "what changed", [clipped(change, max(room, _LEAST_CHANGE), screen.dots) for change in changes]
     )
     return [name, kind, change, *after]
 
 
-def _clipped(text: str, width: int, mark: str) -> str:
-    """What changed, cut after whole parts where it is too long."""
+def clipped(text: str, width: int, mark: str = "…") -> str:
+    """What changed, cut after whole parts where it is too long.
+
+    Examples
+    --------
+    >>> clipped("gold 2 % → 10 %, free 40 % → 20 %", 20)
+    'gold 2 % → 10 %'
+    """
     while columns_of(text) > width and ", " in text:
         text = text.rpartition(", ")[0]
     return text if columns_of(text) <= width else _taken(text, max(0, width - len(mark))) + mark
@@ -357,14 +363,14 @@ def _clipped(text: str, width: int, mark: str) -> str:
 def _differs(row: dict[Any, Any]) -> str:
     if not row["selected"]:
         return "-"
-    return "alone" if row["reason"] == "alone" else "together"
+    return "alone" if str(row["reason"]).startswith("alone") else "together"
 
 
 def relation_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     """Pairs that go together differently."""
     from princdiff.result import wording
 
-    pairs = wording.selected_relations(result).head(_SHOWN_PAIRS)
+    pairs = wording.named_pairs(result).head(_SHOWN_PAIRS)
     if pairs.empty:
         return []
     width = max(_LEAST_NAME, (screen.width - 40) // 2)
@@ -372,8 +378,12 @@ def relation_lines(result: DifferenceResult, screen: Screen) -> list[str]:
         Column(side, [shorten(printable(name), width, screen.dots) for name in pairs[side]])
         for side in ("first", "second")
     ]
-    for group in result.groups:
-        values = [f"{value:+.2f}" for value in pairs[f"dependence {group}"]]
+    texts = [
+        wording.correlations([float(row[f"dependence {group}"]) for group in result.groups])
+        for row in pairs.to_dict("records")
+    ]
+    for place, group in enumerate(wording.group_names(result)):
+        values = [row[place] for row in texts]
         columns.append(Column(shorten(printable(group), 16), values, right=True))
     columns.append(Column("adjusted p", [_known(p, ".2g") for p in pairs["pvalue"]], right=True))
     total = len(wording.selected_relations(result))
