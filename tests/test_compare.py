@@ -174,7 +174,7 @@ def test_pictures_draw_what_they_say(result):
     assert "99 relabellings" in result.plot_null().get_legend().get_texts()[0].get_text()
     assert result.plot_path().get_xlabel() == "number of features"
     assert result.plot_feature("weight").get_xlabel() == "weight"
-    with pytest.raises(ValueError, match="no distribution"):
+    with pytest.raises(ValueError, match="no column or feature is called"):
         result.plot_feature("shoe size")
 
 

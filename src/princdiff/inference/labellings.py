@@ -21,13 +21,10 @@ from princdiff.inference.tuning import held_out_by_level
 class Labellings:
     """A problem and its relabellings, and what the solver says of them."""
 
+    problem: Problem
     samples: Samples
-    codes: NDArray[np.uint8]
-    n_groups: int
-    weights: NDArray[np.float64] | None
     scheme: Scheme
     seed: int
-    divergence: Divergence
 
     @classmethod
     def of(cls, problem: Problem, n_permutations: int, seed: int) -> Labellings:
@@ -39,15 +36,27 @@ class Labellings:
             rows = problem.dense_rows('scale="within"')
             rows = standardised_within(rows, problem.codes, problem.weights)
             samples = Samples(rows, problem.scale, weights=problem.weights)
-        return cls(
-            samples,
-            problem.codes,
-            problem.n_groups,
-            problem.weights,
-            scheme,
-            seed,
-            problem.divergence,
-        )
+        return cls(problem, samples, scheme, seed)
+
+    @property
+    def codes(self) -> NDArray[np.uint8]:
+        """Observed groups."""
+        return self.problem.codes
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return self.problem.n_groups
+
+    @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """Row weights."""
+        return self.problem.weights
+
+    @property
+    def divergence(self) -> Divergence:
+        """What is compared."""
+        return self.problem.divergence
 
     def labels(self, indices: NDArray[np.intp]) -> Labels:
         """Labellings with the given numbers."""

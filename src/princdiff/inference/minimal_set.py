@@ -89,14 +89,17 @@ def _tested(problem: Problem, run: Run, n_permutations: int, seed: int) -> Permu
 def _leading_direction(
     problem: Problem, test: PermutationResult, rng: np.random.Generator, n_jobs: int | None
 ) -> NDArray[np.float64]:
-    """The direction that stands out most among those with few features, (n_features,)."""
+    """The direction of the fewest features that stands out, shape (n_features,)."""
     samples, labels, divergence = problem.samples, problem.labels, problem.divergence
     scores = standardised(test.values)[0]
-    sparse = np.array([level < samples.n_features for _, level in test.levels])
+    directions = np.array([metric in ("euclidean", "whitened", SINGLE[0]) for metric, _ in test.levels])
+    sparse = directions & np.array([level < samples.n_features for _, level in test.levels])
     # A set of all features would be no answer while a smaller one is significant by itself.
     clear = sparse & (test.level_pvalues <= test.pvalue)
-    usable = clear if clear.any() else sparse if sparse.any() else np.ones(len(scores), dtype=bool)
-    metric, level = test.levels[int(np.where(usable, scores, -np.inf).argmax())]
+    usable = clear if clear.any() else sparse if sparse.any() else directions
+    # The smaller the better; of several of one size the clearest.
+    best = min(np.flatnonzero(usable), key=lambda place: (test.levels[place][1], -scores[place]))
+    metric, level = test.levels[best]
     if (metric, level) == SINGLE:
         return np.eye(samples.n_features)[test.leading_feature]
     find = solve_whitened if metric == "whitened" else solve

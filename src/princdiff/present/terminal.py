@@ -35,9 +35,10 @@ _HARD = "\N{NO-BREAK SPACE}"
 _UNBROKEN = re.compile(r"\bp = |\d %|\bexit code ")
 # How messages of the library call an argument, and how the command line does.
 _OPTIONS = (
-    (re.compile(r"\bmissing='(\w+)'"), r"--missing \1"),
+    (re.compile(r"\b(missing|dates|permute|error|scale)='(\w+)'"), r"--\1 \2"),
     (re.compile(r"\bcertify=True\b"), "--certify"),
-    (re.compile(r"\bsample_weight=|(?<![-\w])weights="), "--weights"),
+    (re.compile(r"\bsample_weight=|(?<![-\w])weights="), "--sample-weight"),
+    (re.compile(r"\b(n|time|random)_(permutations|features|components|jobs|budget|state)="), r"--\1-\2 "),
     (re.compile(r"(?<![-\w])(features|groups|blocks|covariates)="), r"--\1"),
 )
 
@@ -54,11 +55,14 @@ class Screen:
         Whether escape codes are understood.
     drawn : bool
         Whether block characters can be written.
+    command_line : bool
+        Whether arguments are called as the command line calls them.
     """
 
     width: int = 80
     colour: bool = False
     drawn: bool = True
+    command_line: bool = False
 
     @classmethod
     def of(cls, stream: IO[str], *, no_colour: bool = False) -> Screen:
@@ -88,7 +92,10 @@ class Screen:
     def prose(self, text: str, indent: str = "") -> list[str]:
         """A paragraph in lines that fit."""
         # "p = 0.01" and "83 %" are read as one word, and stay in one line.
-        text = _UNBROKEN.sub(lambda match: match[0].replace(" ", _HARD), in_options(printable(text)))
+        text = printable(text)
+        if self.command_line:
+            text = in_options(text)
+        text = _UNBROKEN.sub(lambda match: match[0].replace(" ", _HARD), text)
         lines = textwrap.wrap(text, min(self.width, _PROSE), subsequent_indent=indent, break_on_hyphens=False)
         return [line.replace(_HARD, " ") for line in lines] or [""]
 
@@ -335,13 +342,19 @@ def _column_columns(shown: pd.DataFrame, screen: Screen) -> list[Column]:
     name_width, room = name_width + longer, room - longer
     name = Column("column", [shorten(name, name_width, screen.dots) for name in names])
     change = Column(
-        "what changed", [_clipped(change, max(room, _LEAST_CHANGE), screen.dots) for change in changes]
+        "what changed", [clipped(change, max(room, _LEAST_CHANGE), screen.dots) for change in changes]
     )
     return [name, kind, change, *after]
 
 
-def _clipped(text: str, width: int, mark: str) -> str:
-    """What changed, cut after whole parts where it is too long."""
+def clipped(text: str, width: int, mark: str = "…") -> str:
+    """What changed, cut after whole parts where it is too long.
+
+    Examples
+    --------
+    >>> clipped("gold 2 % → 10 %, free 40 % → 20 %", 20)
+    'gold 2 % → 10 %'
+    """
     while columns_of(text) > width and ", " in text:
         text = text.rpartition(", ")[0]
     return text if columns_of(text) <= width else _taken(text, max(0, width - len(mark))) + mark
@@ -350,14 +363,14 @@ def _clipped(text: str, width: int, mark: str) -> str:
 def _differs(row: dict[Any, Any]) -> str:
     if not row["selected"]:
         return "-"
-    return "alone" if row["reason"] == "alone" else "together"
+    return "alone" if str(row["reason"]).startswith("alone") else "together"
 
 
 def relation_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     """Pairs that go together differently."""
     from princdiff.result import wording
 
-    pairs = wording.selected_relations(result).head(_SHOWN_PAIRS)
+    pairs = wording.named_pairs(result).head(_SHOWN_PAIRS)
     if pairs.empty:
         return []
     width = max(_LEAST_NAME, (screen.width - 40) // 2)
@@ -365,8 +378,12 @@ def relation_lines(result: DifferenceResult, screen: Screen) -> list[str]:
         Column(side, [shorten(printable(name), width, screen.dots) for name in pairs[side]])
         for side in ("first", "second")
     ]
-    for group in result.groups:
-        values = [f"{value:+.2f}" for value in pairs[f"dependence {group}"]]
+    texts = [
+        wording.correlations([float(row[f"dependence {group}"]) for group in result.groups])
+        for row in pairs.to_dict("records")
+    ]
+    for place, group in enumerate(wording.group_names(result)):
+        values = [row[place] for row in texts]
         columns.append(Column(shorten(printable(group), 16), values, right=True))
     columns.append(Column("adjusted p", [_known(p, ".2g") for p in pairs["pvalue"]], right=True))
     total = len(wording.selected_relations(result))
