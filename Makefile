@@ -9,12 +9,16 @@ PIP_INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench paper peers clean
+.PHONY: help demo test test-oldest test-newest coverage lint docs dist bench paper peers clean
 
 help:
 	@echo "make demo   what separates malignant from benign tumours: a table and a report"
 	@echo "make test   the tests (set PRINCDIFF_DATA to include those on real data)"
+	@echo "make test-oldest, test-newest   the same with the oldest and the newest versions of everything"
+	@echo "make coverage   which lines no test reaches, into build/coverage"
 	@echo "make lint   ruff and mypy"
+	@echo "make docs   the site, into build/docs/html (it runs the tutorials)"
+	@echo "make dist   source distribution and wheel, checked, installed and tried"
 	@echo "make sanitize  the kernels' tests with the address and undefined-behaviour sanitizers"
 	@echo "make bench  the benchmarks of the core"
 	@echo "make paper  every figure and table of the paper (PRINCDIFF_DATA; QUICK=1 for a small run)"
@@ -49,6 +53,39 @@ lint: $(VENV)/.stamp-dev
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 
+docs: $(VENV)/.stamp-docs kernels
+	$(PY) tools/build_docs.py
+
+coverage: $(VENV)/.stamp-dev kernels
+	$(PY) -m pytest -n 2 -q --cov --cov-report=term --cov-report=html:build/coverage --cov-report=xml:build/coverage.xml
+
+# Each in an environment of its own.
+test-oldest: OLDEST := build/oldest/bin/python
+test-oldest: kernels
+	$(PYTHON) -m venv --clear build/oldest
+	$(PY) tools/oldest_versions.py > build/oldest.txt
+	$(OLDEST) -m pip install --quiet --disable-pip-version-check -c build/oldest.txt -e '.[test]'
+	$(OLDEST) -m pytest -n 2 -q -p no:cacheprovider
+
+# Without anndata, which holds pandas back.
+test-newest: NEWEST := build/newest/bin/python
+test-newest: kernels
+	$(PYTHON) -m venv --clear build/newest
+	$(NEWEST) -m pip install --quiet --disable-pip-version-check -e '.[parquet,dask,report,testing]' 'pandas>=3'
+	$(NEWEST) -m pytest -n 2 -q -p no:cacheprovider
+
+# The wheel where no compiler can be found, the source distribution where one must be.
+dist: $(VENV)/.stamp-dev
+	rm -rf dist build/try-wheel build/try-source
+	$(PY) -m build
+	$(PY) tools/check_dist.py dist/*
+	$(PYTHON) -m venv build/try-wheel
+	CC=no-compiler build/try-wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd build && try-wheel/bin/python ../tools/smoke_test.py --compiled
+	$(PYTHON) -m venv build/try-source
+	PRINCDIFF_REQUIRE_COMPILER=1 build/try-source/bin/python -m pip install --quiet --disable-pip-version-check dist/*.tar.gz
+	cd build && try-source/bin/python ../tools/smoke_test.py --compiled
+
 bench: $(VENV)/.stamp-core
 	$(PY) benchmarks/core.py
 
@@ -67,7 +104,7 @@ peers: $(VENV)/.stamp-bench
 	$(COLLECT)
 
 clean:
-	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist docs/auto_tutorials docs/reference/api .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 	if [ -d benchmarks ]; then find benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +; fi
 
@@ -92,6 +129,10 @@ $(VENV)/.stamp-test: pyproject.toml | $(PY)
 $(VENV)/.stamp-dev: pyproject.toml | $(PY)
 	$(PIP_INSTALL) -e '.[dev]'
 	@touch $@ $(VENV)/.stamp-test $(VENV)/.stamp-report $(VENV)/.stamp-core
+
+$(VENV)/.stamp-docs: pyproject.toml | $(PY)
+	$(PIP_INSTALL) -e '.[docs]'
+	@touch $@ $(VENV)/.stamp-report $(VENV)/.stamp-core
 
 # The peers hold pandas back and take long to install, so the tests do without them.
 $(VENV)/.stamp-bench: pyproject.toml | $(PY)

@@ -1,7 +1,7 @@
 """How time and memory grow with rows and columns, and what many rows cost in memory and from a file.
 
 Every figure is measured in a process of its own, whose peak resident memory is the operating system's count
-(VmHWM). The tables that are printed are those of docs/scale.md.
+(VmHWM). The tables that are printed are those of docs/howto/scale.md.
 
     python benchmarks/scale.py --quick          a minute, small shapes
     python benchmarks/scale.py                  all of it: about an hour, 8 GB of memory, 4 GB of disk

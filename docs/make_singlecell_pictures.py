@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/singlecell.md, with the cells that come with scanpy (it must be installed).
+"""Draw the pictures of docs/howto/singlecell.md, with the cells that come with scanpy (it must be installed).
 
 Run it from anywhere: python docs/make_singlecell_pictures.py
 """

@@ -23,6 +23,7 @@ from princdiff import cli
 from princdiff.cli import main
 from princdiff.present.terminal import Screen, answer, columns_of
 from princdiff.result import load
+from princdiff.result.parts import TestPart
 
 compare_module = importlib.import_module("princdiff.comparison")
 
@@ -253,13 +254,12 @@ def test_exit_code_of_a_rule(files, result, monkeypatch, capsys, pvalue, effect,
 @pytest.mark.parametrize(
     "test",
     [
-        {"name": "permutation", "n_permutations": 5, "exact": True, "smallest_attainable_pvalue": 0.2},
-        {"name": "split", "n_permutations": 19, "pvalues": [0.05] * 5, "rule": "twice the median"},
-        {"name": "none"},
+        TestPart("permutation", n_permutations=5, exact=True, smallest_attainable_pvalue=0.2),
+        TestPart(),
     ],
 )
 def test_a_test_that_cannot_reach_the_level_decides_nothing(files, result, monkeypatch, capsys, test):
-    changed = replace(result, pvalue=np.nan if test["name"] == "none" else 0.2, test=test)
+    changed = replace(result, pvalue=np.nan if test.name == "none" else 0.2, test=test)
     monkeypatch.setattr(compare_module, "compare", lambda *args, **kwargs: changed)
     assert main(["compare", "before.csv", "after.csv", "--fail-below", "0.05", "--quiet"]) == 2
     assert "cannot decide by --fail-below 0.05" in one_line_error(capsys)
@@ -344,9 +344,12 @@ def nasty(result):
     table["column"] = table["feature"]
     table["share"] = [0.9, 0.3, -0.2]
     table["weight"] = [0.9, -0.3, 0.1]
+    columns = result.columns.copy()
+    columns["column"] = table["feature"]
+    columns["change"] = ["mean 1 → 2", "a\x1b[31m 1 % → 2 %, " * 9, "x" * 300]
     groups = {"g" * 80: 40, "\x1b]0;title\x07": 40, "ü": 3}
     separation = [[[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]]]
-    return replace(result, table=table, groups=groups, separation=separation)
+    return replace(result, table=table, columns=columns, groups=groups, separation=separation)
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
@@ -357,10 +360,10 @@ def test_lines_fit_and_names_are_harmless(result, width, which):
     assert all(line.isprintable() for line in lines)
     # Prose counts letters, not columns; names in it are cut by the sentence.
     assert max(len(line) for line in lines) <= width
-    header = next(number for number, line in enumerate(lines) if line.startswith("feature"))
+    header = next(number for number, line in enumerate(lines) if line.startswith("column"))
     assert max(columns_of(line) for line in lines[header : header + 4]) <= width
     if width == 200 and which == "plain":
-        for title in ("mean X", "mean Y", "adjusted p", "by itself", "stability"):
+        for title in ("kind", "what changed", "size", "differs", "adjusted p"):
             assert title in lines[header]
 
 
@@ -369,7 +372,7 @@ def test_encoding_without_blocks(asked, result, monkeypatch):
     monkeypatch.setattr(sys, "stdout", stream)
     assert main(["compare", "before.csv", "after.csv"]) == 0
     stream.flush()
-    assert b"###" in stream.buffer.getvalue()
+    assert b"->" in stream.buffer.getvalue()
 
 
 def test_a_difference_that_could_not_be_shown(files, result, monkeypatch, capsys):
@@ -487,9 +490,7 @@ def test_missing_extra_is_named(files, monkeypatch, capsys):
 
     written("cells.parquet", b"PAR1")
     monkeypatch.setattr(builtins, "__import__", without)
-    monkeypatch.setattr(
-        importlib.import_module("princdiff.tables.readers").importlib, "import_module", refuse
-    )
+    monkeypatch.setattr(importlib.import_module("princdiff.extras").importlib, "import_module", refuse)
     monkeypatch.setattr(cli, "_check_outputs", lambda arguments: None)
     assert main(["compare", "cells.parquet", "--groups", "arm"]) == 2
     assert "pip install 'princdiff[parquet]'" in one_line_error(capsys)

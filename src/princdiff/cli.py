@@ -251,8 +251,8 @@ def _add_compare(commands: argparse._SubParsersAction) -> None:
     method.add_argument(
         "--divergence",
         metavar="NAME",
-        default="wasserstein2",
-        help='what "different" means (default wasserstein2): wasserstein1, energy, jensen_shannon, ...; '
+        default="auto",
+        help='what "different" means (default auto): wasserstein2, energy, jensen_shannon, ...; '
         "an unknown name lists them all",
     )
     method.add_argument(
@@ -420,7 +420,7 @@ def _compare(arguments: argparse.Namespace) -> int:
             scale=None if arguments.scale == "none" else arguments.scale,
             n_permutations=arguments.permutations,
             blocks=arguments.blocks,
-            permute=arguments.permute or "within",
+            permute=arguments.permute or "auto",
             covariates=arguments.covariates,
             sample_weight=arguments.weights,
             missing=arguments.missing,
@@ -498,11 +498,8 @@ def _decide(result: DifferenceResult, arguments: argparse.Namespace) -> tuple[in
 
 
 def _smallest_pvalue(result: DifferenceResult) -> float:
-    if result.test.get("name") == "split":
-        # Twice the median over splits, each of which reaches 1 / (N + 1).
-        splits = len(result.test["pvalues"])
-        return (2 if splits > 1 else 1) / (result.test["n_permutations"] + 1)
-    return float(result.test.get("smallest_attainable_pvalue", 1.0))
+    smallest = result.test.smallest_attainable_pvalue
+    return smallest if smallest == smallest else 1.0
 
 
 def _score(arguments: argparse.Namespace) -> int:

@@ -10,13 +10,18 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from princdiff.data import validate
-from princdiff.data.samples import Scale
+from princdiff.data import parameters
+from princdiff.data.problem import Run
+from princdiff.data.samples import Samples, Scale
 from princdiff.divergences import Divergence
 from princdiff.result import DifferenceResult
 from princdiff.steps import Clock, Comparison, Options
 from princdiff.tables import Prepared, prepare
+
+# Numbers up to which rows are copied into an order of their own.
+_LARGEST_SORTED = 3 * 10**8
 
 
 def compare(
@@ -27,19 +32,22 @@ def compare(
     features: list[str] | None = None,
     n_features: int | str = "auto",
     n_components: int | str = 1,
-    divergence: str | Divergence | Callable = "wasserstein2",
+    divergence: str | Divergence | Callable = "auto",
     scale: Scale = "pooled",
     n_permutations: int = 999,
     blocks: Any = None,
-    permute: str = "within",
+    permute: str = "auto",
     covariates: Any = None,
     sample_weight: Any = None,
     missing: str = "error",
     strict: bool = False,
     certify: bool | str = "auto",
     select: bool = True,
+    error: str = "fwer",
+    dates: str = "skip",
     time_budget: float | None = None,
     random_state: Any = 0,
+    rng: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> DifferenceResult:
@@ -57,16 +65,18 @@ def compare(
         Features that the direction may use; "auto": chosen by held-out divergence.
     n_components : int or "auto", default=1
         Directions in succession, each orthogonal to those before; "auto": as many as differ.
-    divergence : str, Divergence or callable, default="wasserstein2"
-        What "different" means for two columns of numbers, see `princdiff.divergences.available`.
+    divergence : str, Divergence or callable, default="auto"
+        What "different" means for two columns of numbers, see `princdiff.divergences.available`. "auto": the
+        squared Wasserstein distance where all features are continuous, the energy distance otherwise.
     scale : {"pooled", None, "within"}, default="pooled"
         Scaling of the features, see `princdiff.PDA`.
     n_permutations : int, default=999
         Relabellings; 0 leaves out the test.
     blocks : str or array of shape (n_rows,), optional
         Pairs, strata or donors.
-    permute : {"within", "whole"}, default="within"
-        Whether rows are relabelled inside their block, or whole blocks.
+    permute : {"auto", "within", "whole"}, default="auto"
+        Whether rows are relabelled inside their block, or whole blocks; "auto": whole where every block lies
+        in one group.
     covariates : str, list of str or array, optional
         Columns whose linear effect is taken out in the test.
     sample_weight : str or array of shape (n_rows,), optional
@@ -78,12 +88,20 @@ def compare(
     certify : {"auto", True, False}, default="auto"
         Bound the best possible divergence; "auto": where that is cheap.
     select : bool, default=True
-        Look for all features that take part.
+        Name the columns that differ.
+    error : {"fwer", "fdr"}, default="fwer"
+        What is controlled when columns are named: the chance of any false one, or the expected share of
+        false ones.
+    dates : {"skip", "parts"}, default="skip"
+        Columns of dates and times: left out and named, or compared by year, month, weekday, hour and days
+        since the first.
     time_budget : float, optional
         Seconds after which remaining steps are shortened or left out. The result then depends on the
         machine, and says what was cut.
     random_state : int, RandomState or None, default=0
         Seed.
+    rng : int or Generator, optional
+        The same, under the name that newer libraries use; give one of both.
     n_jobs : int, optional
         Threads.
     progress : bool, default=False
@@ -104,21 +122,28 @@ def compare(
     >>> result.pvalue, result.selected
     (0.01, ['weight'])
     """
+    parameters.check(
+        locals(),
+        n_permutations=parameters.Whole(0),
+        divergence=parameters.DivergenceRule(auto=True),
+        error=parameters.Choice("fwer", "fdr"),
+        dates=parameters.Choice("skip", "parts"),
+    )
     options = Options(
         n_features=n_features,
         n_components=n_components,
         divergence=divergence,
         scale=scale,
-        n_permutations=n_permutations,
+        n_permutations=int(n_permutations),
         permute=permute,
         certify=certify,
         select=select,
-        time_budget=time_budget,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        progress=progress,
+        error=error,
     )
-    clock = Clock(time_budget)
+    run = Run.from_options(
+        random_state if rng is None else None, n_jobs, progress, rng=rng, time_budget=time_budget
+    )
+    clock = Clock()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         prepared = prepare(
@@ -131,15 +156,26 @@ def compare(
             covariates=covariates,
             missing=missing,  # type: ignore[arg-type]
             strict=strict,
+            dates=dates,  # type: ignore[arg-type]
         )
     told = _new_warnings(caught, prepared.notes)
-    asked = {"missing": missing, "features": None if features is None else list(features)}
+    asked = {
+        "missing": missing,
+        "features": [features] if isinstance(features, str) else None if features is None else list(features),  # type: ignore[redundant-expr]
+        "groups": groups if isinstance(groups, str) else None,
+        "random_state": _plain_seed(random_state if rng is None else rng),
+        "time_budget": time_budget,
+    }
     clock.done("reading")
-    return compare_prepared(replace(prepared, notes=(*prepared.notes, *told)), options, clock, asked)
+    return compare_prepared(replace(prepared, notes=(*prepared.notes, *told)), options, run, clock, asked)
+
+
+def _plain_seed(state: Any) -> Any:
+    return int(state) if isinstance(state, int | np.integer) else None if state is None else str(state)
 
 
 def compare_prepared(
-    prepared: Prepared, options: Options, clock: Clock, asked: dict[str, Any]
+    prepared: Prepared, options: Options, run: Run, clock: Clock, asked: dict[str, Any]
 ) -> DifferenceResult:
     """Compare rows that are ready.
 
@@ -148,7 +184,9 @@ def compare_prepared(
     prepared : Prepared
         Rows and groups.
     options : Options
-        How.
+        What to look for.
+    run : Run
+        Seed, threads, progress and deadline.
     clock : Clock
         Running since the beginning.
     asked : dict
@@ -159,23 +197,58 @@ def compare_prepared(
     DifferenceResult
     """
     refuse_single_rows(prepared)
+    prepared = in_canonical_order(prepared)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        seed = int(validate.generator(options.random_state).integers(2**31))
-        comparison = Comparison(prepared, options, clock, seed)
+        comparison = Comparison(prepared, options, run, clock)
         result = comparison.run()
     notes = [*prepared.notes, *comparison.notes, *_new_warnings(caught, prepared.notes)]
-    parameters = {
-        **options.told(),
+    asked_for = {
+        **options.to_dict(),
         **asked,
-        "permute": options.permute if prepared.blocks is not None else None,
+        "divergence": comparison.divergence.name,
+        "why_divergence": comparison.why_divergence,
+        "permute": comparison.problem.permute,
         "covariates": list(prepared.covariate_names),
         "left_out": prepared.left_out,
         "versions": {name: version(name) for name in ("princdiff", "numpy", "scipy", "scikit-learn")},
         "python": platform.python_version(),
         "seconds": clock.seconds,
     }
-    return DifferenceResult(**{**result, "notes": notes, "parameters": parameters})
+    return DifferenceResult(**{**result, "notes": notes, "parameters": asked_for})
+
+
+def in_canonical_order(prepared: Prepared) -> Prepared:
+    """The same rows in an order that depends on their values only.
+
+    What is drawn at random (relabellings, folds, samples) then depends neither on the order in which rows
+    came nor on which group came first: swapping groups changes signs and nothing else.
+    """
+    if prepared.weights is not None and not prepared.weights.all():
+        # A row without weight is a row that is not there.
+        prepared = _rows_taken(prepared, np.flatnonzero(prepared.weights))
+    n_rows, n_features = prepared.rows.shape
+    if n_rows * n_features > _LARGEST_SORTED:
+        return prepared
+    scale = Samples(prepared.rows, "pooled", dtype=np.float64).factor
+    weights = np.random.default_rng(0).normal(size=n_features) * scale
+    order = np.argsort(np.asarray(prepared.rows @ weights).ravel(), kind="stable")
+    return _rows_taken(prepared, order)
+
+
+def _rows_taken(prepared: Prepared, index: NDArray[np.intp]) -> Prepared:
+    def taken(values: Any) -> Any:
+        return None if values is None else values[index]
+
+    return replace(
+        prepared,
+        rows=prepared.rows[index],
+        codes=prepared.codes[index],
+        kept=prepared.kept[index],
+        weights=taken(prepared.weights),
+        blocks=taken(prepared.blocks),
+        covariates=taken(prepared.covariates),
+    )
 
 
 def refuse_single_rows(prepared: Prepared) -> None:

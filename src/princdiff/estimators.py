@@ -112,6 +112,7 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         # What a former fit had and this one may lack.
         for name in ("component_pvalues_", "path_", "group_means_", "group_deviations_"):
             self.__dict__.pop(name, None)
+        problem = problem.ordered
         solutions, certificates = self._find(problem, run)
         self._store(problem, solutions, certificates)
         return self
@@ -146,6 +147,7 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     def problem_pvalues(self, problem: Problem, run: Run, n_permutations: int = 99) -> NDArray[np.float64]:
         """As `component_pvalues`, for the problem of the fit."""
+        problem = problem.ordered
         pvalues = []
         for number, direction in enumerate(self.components_):
             rest = self._rest(problem, self.components_[:number]) if number else problem.samples

@@ -14,12 +14,14 @@ from tqdm import tqdm
 
 from princdiff.comparison import compare_prepared, refuse_single_rows
 from princdiff.data import validate
+from princdiff.data.problem import Run
 from princdiff.result import DifferenceResult
 from princdiff.steps import Clock, Options
 from princdiff.tables import Prepared, prepare
 
 REST = "rest"
-_READING = ("features", "sample_weight", "blocks", "covariates", "missing", "strict")
+_READING = ("features", "sample_weight", "blocks", "covariates", "missing", "strict", "dates")
+_RUNNING = ("random_state", "rng", "n_jobs", "time_budget")
 
 
 @dataclass(frozen=True)
@@ -100,11 +102,14 @@ def compare_groups(
     >>> table["site"] = np.repeat(["a", "b", "c"], 30)
     >>> table.loc[table["site"] == "c", "weight"] += 2
     >>> result = compare_groups(table, groups="site", n_permutations=99, select=False)
-    >>> result.table[["group", "other", "adjusted"]].values.tolist()
-    [['a', 'b', 0.12], ['a', 'c', 0.03], ['b', 'c', 0.03]]
+    >>> result.table.loc[result.table["adjusted"] <= 0.05, ["group", "other", "adjusted"]].values.tolist()
+    [['a', 'c', 0.03], ['b', 'c', 0.03]]
     """
     validate.check_choice("against", against, ("each other", "rest"))
     validate.check_choice("adjustment", adjustment, ("holm", "benjamini-hochberg", "none"))
+    how = {name: options.pop(name) for name in _RUNNING if name in options}
+    seed = how.pop("random_state", 0 if how.get("rng") is None else None)
+    run = Run.from_options(seed, progress=progress, **how)
     chosen, reading = _sorted_options(options)
     prepared = prepare(X, groups=groups, **reading)
     refuse_single_rows(prepared)
@@ -115,11 +120,17 @@ def compare_groups(
         raise ValueError(f'a group is called {REST!r}, which against="rest" uses for the others; rename it')
     numbers = range(len(names))
     pairs = list(combinations(numbers, 2)) if against == "each other" else [(g, None) for g in numbers]
-    asked = {"missing": reading.get("missing", "error"), "features": reading.get("features")}
+    asked = {
+        "groups": groups if isinstance(groups, str) else None,
+        "missing": reading.get("missing", "error"),
+        "features": reading.get("features"),
+        "random_state": seed if isinstance(seed, int) else None,
+        "time_budget": how.get("time_budget"),
+    }
     results = {}
     for g, h in tqdm(pairs, desc="comparisons", disable=None if progress else True, leave=False):
         part = _two_groups(prepared, g, h)
-        results[part.groups] = compare_prepared(part, chosen, Clock(chosen.time_budget), asked)
+        results[part.groups] = compare_prepared(part, chosen, run, Clock(), asked)
     return GroupsResult(_table(results, adjustment), results, adjustment)
 
 
@@ -131,9 +142,8 @@ def _sorted_options(options: dict[str, Any]) -> tuple[Options, dict[str, Any]]:
     known = [field.name for field in fields(Options)]
     unknown = [name for name in options if name not in known]
     if unknown:
-        raise TypeError(
-            f"compare_groups does not know {unknown[0]}=; there are {', '.join([*known, *_READING])}"
-        )
+        there = ", ".join([*known, *_READING, *_RUNNING])
+        raise TypeError(f"compare_groups does not know {unknown[0]}=; there are {there}")
     return Options(**options), reading
 
 

@@ -3,40 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
-from tqdm import tqdm
+from numpy.typing import NDArray
+from tqdm.auto import tqdm
 
-from princdiff.data.labels import Labels
-from princdiff.data.samples import Samples, Scale
-from princdiff.divergences import Divergence, Wasserstein2, get, report
+from princdiff import policy
+from princdiff.data.problem import Problem, Run
+from princdiff.data.samples import Scale
+from princdiff.divergences import Wasserstein2
 from princdiff.estimators import SPARDA
-from princdiff.inference.permutation import permutation_test
-from princdiff.inference.selection import select_features
-from princdiff.inference.split import split_test
-from princdiff.inference.stability import stability_selection
-from princdiff.result import explain
+from princdiff.inference.permutation import PermutationOptions, PermutationResult, run_permutations
+from princdiff.inference.selection import SelectionOptions, select
+from princdiff.inference.stability import StabilityOptions, run_half_samples
+from princdiff.result import build, explain
+from princdiff.result.effects import Effect, direction_effect
+from princdiff.result.parts import CertificatePart, PathPart, SelectionPart, TestPart
 from princdiff.tables import Prepared
 
-# Numbers (rows x features x labellings) up to which every relabelling is fitted.
-AFFORDABLE_PERMUTATIONS = 3 * 10**9
-# Numbers (rows x features) up to which all features that take part are looked for on all rows.
-AFFORDABLE_SELECTION = 12 * 10**5
-# Numbers and rows of the sample on which they are looked for beyond that.
-_SELECTION_SAMPLE = 25 * 10**4
-_FEWEST_SELECTION_ROWS = 1000
-# Of the test of the features not selected, which is descriptive.
-_COMPLEMENT_PERMUTATIONS = 39
-_REFERENCE_LEVELS = (np.arange(500) + 0.5) / 500
-_MOST_DISTRIBUTIONS = 300
-_BINS = 24
 _PILOT = 19
 
 
@@ -46,46 +34,26 @@ class Options:
 
     n_features: int | str = "auto"
     n_components: int | str = 1
-    divergence: str | Divergence | Callable = "wasserstein2"
+    divergence: Any = "auto"
     scale: Scale = "pooled"
     n_permutations: int = 999
-    permute: str = "within"
+    permute: str = "auto"
     certify: bool | str = "auto"
     select: bool = True
-    time_budget: float | None = None
-    random_state: Any = 0
-    n_jobs: int | None = None
-    progress: bool = False
+    error: str = "fwer"
 
-    def __post_init__(self) -> None:
-        count = self.n_permutations
-        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-            raise ValueError(f"n_permutations must be a whole number, 0 or more, got {count!r}")
-        object.__setattr__(self, "divergence", get(self.divergence))
-
-    def told(self) -> dict[str, Any]:
-        """The options as plain data."""
-        state = self.random_state
-        return {
-            **{
-                name: getattr(self, name)
-                for name in ("n_features", "n_components", "scale", "n_permutations")
-            },
-            "divergence": self.divergence.name,  # type: ignore[union-attr]
-            "random_state": state if isinstance(state, int | None) else str(state),
-            "time_budget": self.time_budget,
-        }
+    def to_dict(self) -> dict[str, Any]:
+        """The options as plain data; what the divergence became is told elsewhere."""
+        names = ("n_features", "n_components", "scale", "n_permutations", "error")
+        return {name: getattr(self, name) for name in names}
 
 
 class Clock:
-    """Seconds of each step, and what is left of the budget."""
+    """Seconds of each step."""
 
-    def __init__(self, budget: float | None) -> None:
-        if budget is not None and not budget > 0:
-            raise ValueError(f"time_budget must be a positive number of seconds, got {budget!r}")
-        self.budget = budget
+    def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
-        self._begin = self._last = time.perf_counter()
+        self._last = time.perf_counter()
 
     def done(self, step: str) -> None:
         """Note how long a step took."""
@@ -93,417 +61,342 @@ class Clock:
         self.seconds[step] = round(now - self._last, 3)
         self._last = now
 
-    @property
-    def left(self) -> float:
-        """Seconds left; infinite without a budget."""
-        return np.inf if self.budget is None else self.budget - (time.perf_counter() - self._begin)
-
 
 class Comparison:
     """The steps of a comparison, in the order of their importance."""
 
-    def __init__(self, prepared: Prepared, options: Options, clock: Clock, seed: int) -> None:
-        self.data, self.options, self.clock, self.seed = prepared, options, clock, seed
-        self.scale, self.n_permutations, self.n_jobs = options.scale, options.n_permutations, options.n_jobs
-        self.divergence = get(options.divergence)
+    def __init__(self, prepared: Prepared, options: Options, run: Run, clock: Clock) -> None:
+        self.data, self.options, self.clock, self.how = prepared, options, clock, run
         self.notes: list[str] = []
-        self.y = np.asarray(prepared.groups, dtype=object)[prepared.codes]
-        self.size = prepared.rows.shape[0] * prepared.rows.shape[1]
+        kinds = prepared.kinds
+        self.divergence, self.why_divergence = policy.choose_divergence(
+            options.divergence, prepared.rows, kinds
+        )
+        self.problem = Problem.from_prepared(
+            prepared, divergence=self.divergence, scale=options.scale, permute=options.permute
+        )
 
     def run(self) -> dict[str, Any]:
         """All steps; what `DifferenceResult` holds, notes and parameters aside."""
         fit = self._fit()
-        test = self._test()
-        selected, selection, adjusted = self._select(fit)
+        pvalue, statistic, test = self._test()
+        chosen, selection, relations = self._select(pvalue)
         stability = self._stability(fit)
-        table = self._table(fit, selected, adjusted, stability)
+        table, columns = self._tables(fit, chosen, stability)
         self.clock.done("explaining")
         projections = self._projections(fit)
-        components = self._components(fit, projections, float(test["pvalue"]))
-        certificate = fit.certificates_[0]
+        effect = self._effect(fit, projections[0])
+        self.clock.done("measuring the effect")
+        components = self._components(fit, projections, pvalue, effect)
         return {
-            "pvalue": float(test.pop("pvalue")),
-            "statistic": float(test.pop("statistic")),
+            "pvalue": pvalue,
+            "statistic": statistic,
+            "effect": effect.size,
+            "effect_interval": (effect.low, effect.high),
+            "groups": {
+                name: int((self.data.codes == code).sum()) for code, name in enumerate(self.data.groups)
+            },
+            "columns": columns,
+            "table": table,
+            "relations": relations,
             "divergences": fit.divergences_,
             "upper_bounds": fit.upper_bounds_,
-            "effect": float(components["effect"].iloc[0]),
             "kind": {name: float(components[name].iloc[0]) for name in ("location", "scale", "shape")},
             "directions": pd.DataFrame(
                 fit.components_.T, index=list(self.data.features), columns=components["component"].tolist()
             ),
             "components": components,
-            "separation": [self._separation(projection) for projection in projections],
-            "groups": {
-                name: int((self.data.codes == code).sum()) for code, name in enumerate(self.data.groups)
-            },
-            "table": table,
+            "separation": [build.separation(own, self.data, self.divergence) for own in projections],
             "test": test,
             "selection": selection,
-            "certificate": (
-                {"how": self._why_no_bound()}
-                if certificate is None
-                else {"kind": certificate.kind, "how": certificate.how}
-            ),
+            "certificate": self._certificate(fit),
             "path": _path(fit),
-            "reference": self._reference(fit, projections),
-            "distributions": self._distributions(table),
-            "codings": [vars(coding) for coding in self.data.codings],
+            "reference": build.reference(self.data, projections, *self._scaling(fit)),
+            "distributions": build.distributions(self.data, self._worth_drawing(table)),
+            "codings": list(self.data.codings),
         }
 
+    # The direction.
+
     def _fit(self) -> SPARDA:
-        fit = SPARDA(
-            n_features=self.options.n_features,
-            n_components=self.options.n_components,
-            divergence=self.divergence,
-            scale=self.scale,
-            certify=self.options.certify,
-            random_state=self.seed,
-            n_jobs=self.n_jobs,
-        )
         with self._stage("fitting"):
-            fit.fit(self.data.rows, self.data.codes, sample_weight=self.data.weights)
+            fit = self._direction(self.options.n_features, certify=self.options.certify)
+            fit.set_params(n_components=self.options.n_components).fit_problem(self.problem, self.how)
         self.clock.done("fitting")
         return fit
 
+    def _direction(self, n_features: int | str, **options: Any) -> SPARDA:
+        return SPARDA(n_features=n_features, divergence=self.divergence, scale=self.problem.scale, **options)
+
     def _stage(self, name: str) -> tqdm:
         """What is being done, where it has no bar of its own."""
-        hidden = None if self.options.progress else True
+        hidden = None if self.how.progress else True
         return tqdm(total=0, desc=name, bar_format="{desc} ...", disable=hidden, leave=False)
 
-    def _components(self, fit: SPARDA, projections: NDArray, pvalue: float) -> pd.DataFrame:
-        """One row per direction; the p-value of the first is that of the test."""
+    def _certificate(self, fit: SPARDA) -> CertificatePart:
+        found = fit.certificates_[0]
+        if found is not None:
+            return CertificatePart(found.kind, found.how)
+        if not isinstance(self.divergence, Wasserstein2):
+            why = "A bound on the best possible direction exists for the squared Wasserstein distance only."
+        elif len(self.data.groups) > 2:
+            why = "No bound on the best possible direction exists for more than two groups."
+        else:
+            why = "No bound on the best possible direction was computed; ask for it with certify=True."
+        return CertificatePart("", why)
+
+    def _components(self, fit: SPARDA, projections: NDArray, pvalue: float, effect: Effect) -> pd.DataFrame:
+        """One row per direction; p-value and effect of the first are those of the result."""
         kind = explain.split_difference(projections, self.data.codes, self.data.weights)
         total = np.where(kind.total > 0, kind.total, 1.0)
         pvalues = np.full(len(projections), np.nan)
-        if (
-            len(projections) > 1
-            and self.n_permutations
-            and self.data.blocks is None
-            and self.data.covariates is None
-        ):
+        plain = self.data.blocks is None and self.data.covariates is None
+        if len(projections) > 1 and self.options.n_permutations and plain:
             with self._stage("testing further directions"):
                 pvalues = fit.component_pvalues(self.data.rows, self.data.codes, self.data.weights)
             self.clock.done("components")
         pvalues[0] = pvalue
+        further = [
+            explain.effect_size(projection, self.data.codes, self.data.weights)
+            for projection in projections[1:]
+        ]
         return pd.DataFrame(
             {
                 "component": [f"component {number}" for number in range(1, len(projections) + 1)],
                 "divergence": fit.divergences_,
                 "upper bound": fit.upper_bounds_,
                 "pvalue": pvalues,
-                "effect": [
-                    explain.effect_size(projection, self.data.codes, self.data.weights)
-                    for projection in projections
-                ],
+                "effect": [effect.size, *further],
                 **{name: part / total for name, part in kind._asdict().items()},
             }
         )
 
-    def _separation(self, projection: NDArray[np.float64]) -> list[list[float]]:
-        """Divergence between every two groups along a direction, (n_groups, n_groups)."""
-        n_groups = len(self.data.groups)
-        matrix = np.zeros((n_groups, n_groups))
-        for g, h in combinations(range(n_groups), 2):
-            inside = (self.data.codes == g) | (self.data.codes == h)
-            weights = None if self.data.weights is None else self.data.weights[inside]
-            labels = Labels((self.data.codes[inside] == h).astype(np.uint8), 2, weights=weights)
-            own = projection[inside]
-            matrix[g, h] = report(self.divergence, (own - own.mean())[None], labels)[0]
-            # Some divergences have a direction; the reverse is the other entry.
-            labels = Labels((self.data.codes[inside] == g).astype(np.uint8), 2, weights=weights)
-            matrix[h, g] = report(self.divergence, (own - own.mean())[None], labels)[0]
-        return matrix.tolist()
+    # How large.
 
-    def _why_no_bound(self) -> str:
-        if not isinstance(self.divergence, Wasserstein2):
-            return "A bound on the best possible direction exists for the squared Wasserstein distance only."
-        if len(self.data.groups) > 2:
-            return "No bound on the best possible direction exists for more than two groups."
-        return "No bound on the best possible direction was computed; ask for it with certify=True."
+    def _effect(self, fit: SPARDA, projection: NDArray[np.float64]) -> Effect:
+        """Effect on rows that the direction was not fitted on: each half judged by the other's direction."""
+        rng = self.how.rng("effect")
+        halves = self._halves(rng)
+        level = int(np.count_nonzero(fit.components_[0]))
+        if halves is None or level == 0 or self.problem.scale == "within":
+            return direction_effect(projection, self.data.codes, self.data.weights, rng)
+        crossed = np.empty(len(projection))
+        for part in (False, True):
+            fitted, judged = halves == part, halves != part
+            half = self._direction(level, effort="fast", certify=False)
+            half.fit_problem(self.problem.take_rows(fitted), self.how)
+            values = _projected(half, self.data.rows[judged])[:, 0]
+            crossed[judged] = _standard(values, self.data.codes[judged])
+        squares = []
+        for part in (False, True):
+            own = halves == part
+            inner = None if self.data.weights is None else self.data.weights[own]
+            squares.append(direction_effect(crossed[own], self.data.codes[own], inner, rng))
+        size, low, high = (
+            float(np.sqrt(np.mean(np.square(values)))) for values in zip(*squares, strict=True)
+        )
+        # Half of the rows widen an interval by the root of two; both halves together have all of them.
+        shrink = 1 / np.sqrt(2)
+        return Effect(size, max(0.0, size - (size - low) * shrink), size + (high - size) * shrink)
+
+    def _halves(self, rng: np.random.Generator) -> NDArray[np.bool_] | None:
+        """Half of every group, whatever the order of rows and groups; None where groups are too small."""
+        key = np.asarray(self.data.rows @ rng.normal(size=self.data.rows.shape[1])).ravel()
+        halves = np.zeros(len(key), dtype=bool)
+        for code in range(len(self.data.groups)):
+            members = np.flatnonzero(self.data.codes == code)
+            if len(members) < 8:
+                return None
+            ordered = members[np.argsort(key[members], kind="stable")]
+            drawn = np.random.default_rng([self.how.seed, len(members)]).permutation(len(members))
+            halves[ordered[drawn[: len(members) // 2]]] = True
+        return halves
 
     # The test.
 
-    def _test(self) -> dict[str, Any]:
-        if self.n_permutations == 0:
-            return {"name": "none", "pvalue": np.nan, "statistic": np.nan}
-        special = self.data.blocks is not None or self.data.covariates is not None
-        special = special or self.data.weights is not None or self.scale == "within"
-        affordable = self.size * (self.n_permutations + 1) <= AFFORDABLE_PERMUTATIONS
-        outcome = self._permutation_test() if affordable or special else self._split_test()
-        self.clock.done("testing")
-        return outcome
-
-    def _permutation_test(self) -> dict[str, Any]:
+    def _test(self) -> tuple[float, float, TestPart]:
+        if self.options.n_permutations == 0:
+            return float("nan"), float("nan"), TestPart()
         count = self._permutations_in_time()
-        test = self._permuted(count)
-        return {
-            "name": "permutation",
-            "pvalue": test.pvalue,
-            "statistic": test.statistic,
-            "null": test.null,
-            "n_permutations": test.n_permutations,
-            "exact": test.exact,
-            "smallest_attainable_pvalue": test.smallest_attainable_pvalue,
-            "levels": [list(level) for level in test.levels],
-            "level_pvalues": test.level_pvalues,
-            "best_level": list(test.best_level),
-        }
-
-    def _permuted(self, count: int) -> Any:
-        return permutation_test(
-            self.data.rows,
-            self.data.codes,
-            n_permutations=count,
-            divergence=self.divergence,
-            scale=self.scale,
-            blocks=self.data.blocks,
-            permute=self.options.permute,
-            covariates=self.data.covariates,
-            sample_weight=self.data.weights,
-            random_state=self.seed,
-            n_jobs=self.n_jobs,
-            progress=self.options.progress,
+        found = self._permuted(count)
+        self.clock.done("testing")
+        lead = f"They differ most clearly in {found.leading}." if found.leading else ""
+        low, high = (np.nan, np.nan) if found.monte_carlo is None else found.monte_carlo
+        part = TestPart(
+            name="permutation",
+            null=found.null,
+            n_permutations=found.n_permutations,
+            asked=self.options.n_permutations,
+            exact=found.exact,
+            smallest_attainable_pvalue=found.smallest_attainable_pvalue,
+            monte_carlo_error=(high - low) / 2,
+            cells=[cell.sentence for cell in found.cells],
+            cell_pvalues=found.level_pvalues,
+            leading=lead,
+            leading_cell=found.leading,
         )
+        return float(found.pvalue), float(found.statistic), part
+
+    def _permuted(self, count: int) -> PermutationResult:
+        return run_permutations(self.problem, self.how, PermutationOptions(n_permutations=count))
 
     def _permutations_in_time(self) -> int:
         """As many relabellings as asked for, or as half of the time left allows."""
-        if not np.isfinite(self.clock.left):
-            return self.n_permutations
+        if not np.isfinite(self.how.time_left):
+            return self.options.n_permutations
         begin = time.perf_counter()
-        self._permuted(min(_PILOT, self.n_permutations))
+        self._permuted(min(_PILOT, self.options.n_permutations))
         each = (time.perf_counter() - begin) / (_PILOT + 1)
-        count = int(np.clip(0.5 * self.clock.left / each, _PILOT, self.n_permutations))
-        if count < self.n_permutations:
+        count = int(np.clip(0.5 * self.how.time_left / each, _PILOT, self.options.n_permutations))
+        if count < self.options.n_permutations:
             self.notes.append(
-                f"time budget: {count} instead of {self.n_permutations} permutations were made "
+                f"time budget: {count} instead of {self.options.n_permutations} permutations were made "
                 "(this depends on the machine)"
             )
         return count
 
-    def _split_test(self) -> dict[str, Any]:
-        self.notes.append(
-            "the table is too large to refit every permutation; a split test was used, which is valid too "
-            "but has less power"
-        )
-        test = split_test(
-            self.data.rows,
-            self.data.codes,
-            n_permutations=self.n_permutations,
-            n_features=self.options.n_features,
-            divergence=self.divergence,
-            scale=self.scale,
-            effort="fast",
-            random_state=self.seed,
-            n_jobs=self.n_jobs,
-            progress=self.options.progress,
-        )
-        return {
-            "name": "split",
-            "pvalue": test.pvalue,
-            "statistic": float(np.median(test.statistics)),
-            "pvalues": test.pvalues,
-            "rule": test.rule,
-            "n_permutations": self.n_permutations,
-        }
-
     # Features.
 
-    def _select(self, fit: SPARDA) -> tuple[NDArray[np.bool_], dict[str, Any], NDArray[np.float64]]:
-        """Features that take part, with error control where that is possible and affordable."""
-        unknown = np.full(len(fit.support_), np.nan)
-        reason = self._no_selection()
-        if reason is None:
-            chosen = self._selection_rows()
-            found = select_features(
-                self.data.rows if chosen is None else self.data.rows[chosen],
-                self.data.codes if chosen is None else self.data.codes[chosen],
-                divergence=self.divergence,
-                random_state=self.seed,
-                n_jobs=self.n_jobs,
-                progress=self.options.progress,
-                n_permutations=_COMPLEMENT_PERMUTATIONS,
-            )
-            self.clock.done("selecting")
-            selection = {
-                "goal": "all",
-                "control": found.control,
-                "complement_pvalue": found.complement_pvalue,
-            }
-            return found.selected, selection, found.table["pvalue"].to_numpy(float)
-        if self.options.select:
-            self.notes.append(f"features selected are those with a weight, without error control: {reason}")
-        control = "the features with a weight, without control of the error"
-        return fit.support_, {"goal": "support", "control": control}, unknown
+    def _select(self, pvalue: float) -> tuple[pd.DataFrame, SelectionPart, pd.DataFrame]:
+        """Features that differ, with error control, and pairs that go together differently."""
+        names = list(self.data.features)
+        if not self.options.select or np.isnan(pvalue):
+            nothing = pd.DataFrame({"selected": False, "pvalue": np.nan, "reason": ""}, index=names)
+            why = "not asked for" if not self.options.select else "no test was made"
+            control = f"Columns that differ were not looked for: {why}."
+            return nothing, SelectionPart(control=control), _no_relations(self.data.groups)
+        options = SelectionOptions(
+            n_permutations=max(self.options.n_permutations, policy.FEWEST_SELECTION_PERMUTATIONS),
+            error=self.options.error,
+            global_pvalue=pvalue,
+        )
+        with self._stage("naming columns"):
+            found = select(self.problem, self.how, options)
+        self.clock.done("selecting")
+        chosen = found.table.set_axis(names)
+        chosen = chosen[["selected", "reason"]].assign(pvalue=chosen["pvalue_adj"])
+        part = SelectionPart(
+            True,
+            options.alpha,
+            options.error,
+            found.control.rstrip(".") + ".",
+            found.n_labellings - 1,
+        )
+        return chosen, part, self._related(found.relations)
 
-    def _no_selection(self) -> str | None:
-        if not self.options.select:
-            return "not asked for"
-        if self.data.blocks is not None or self.data.covariates is not None or self.data.weights is not None:
-            return "blocks, covariates or weights were given"
-        if self.scale == "within":
-            return "features were standardised within the groups"
-        if self.size > AFFORDABLE_SELECTION and self._sample_size() < _FEWEST_SELECTION_ROWS:
-            return f"the table is large ({self.data.rows.shape[0]} x {self.data.rows.shape[1]})"
-        if self.clock.left < 0:
-            return "the time budget was used up (this depends on the machine)"
-        return None
-
-    def _sample_size(self) -> int:
-        return min(self.data.rows.shape[0], _SELECTION_SAMPLE // self.data.rows.shape[1])
-
-    def _selection_rows(self) -> NDArray[np.intp] | None:
-        """A random sample of each group, in proportion, where all rows would take too long."""
-        if self.size <= AFFORDABLE_SELECTION:
-            return None
-        count, n_rows = self._sample_size(), self.data.rows.shape[0]
-        self.notes.append(f"features were selected on a random sample of about {count} of {n_rows} rows")
-        rng = np.random.default_rng(self.seed)
-        parts = []
-        for group in range(len(self.data.groups)):
-            members = rng.permutation(np.flatnonzero(self.data.codes == group))
-            # Of a small group as many rows as there are, up to its equal share.
-            wanted = max(
-                round(count * len(members) / n_rows), min(len(members), count // (4 * len(self.data.groups)))
-            )
-            parts.append(members[:wanted])
-        return np.sort(np.concatenate(parts))
+    def _related(self, pairs: pd.DataFrame) -> pd.DataFrame:
+        """Pairs with the columns of the user's table that they belong to."""
+        origin = dict(zip(self.data.features, self.data.origin, strict=True))
+        shown = pairs.rename(
+            columns={f"correlation in {name}": f"dependence {name}" for name in self.data.groups}
+        )
+        shown = shown.rename(columns={"pvalue_adj": "pvalue"})
+        shown.insert(2, "first column", [origin[name] for name in shown["first"]])
+        shown.insert(3, "second column", [origin[name] for name in shown["second"]])
+        return shown.reset_index(drop=True)
 
     def _stability(self, fit: SPARDA) -> NDArray[np.float64]:
         unknown = np.full(len(fit.support_), np.nan)
-        smallest = np.bincount(self.data.codes).min()
-        if self.size > AFFORDABLE_SELECTION or self.clock.left < 0 or smallest < 4:
+        smallest = int(np.bincount(self.data.codes).min())
+        if not policy.worth_stability(self.data.rows.shape, smallest) or self.how.time_left < 0:
             return unknown
         level = max(1, int(np.count_nonzero(fit.components_[0])))
         with self._stage("looking for stability"):
-            found = stability_selection(
-                self.data.rows,
-                self.data.codes,
-                n_features=level,
-                n_pairs=25,
-                divergence=self.divergence,
-                scale=self.scale,
-                random_state=self.seed,
-                n_jobs=self.n_jobs,
-            )
+            found = run_half_samples(self.problem, self.how, StabilityOptions(level, n_pairs=25))
         self.clock.done("stability")
         return found.frequencies
 
-    def _table(
-        self,
-        fit: SPARDA,
-        selected: NDArray[np.bool_],
-        adjusted: NDArray[np.float64],
-        stability: NDArray[np.float64],
-    ) -> pd.DataFrame:
-        alone = self._single_features()
+    def _tables(
+        self, fit: SPARDA, chosen: pd.DataFrame, stability: NDArray[np.float64]
+    ) -> tuple[pd.DataFrame, pd.DataFrame]:
+        deviations = None
+        if self.problem.scale == "pooled":
+            deviations = self.problem.samples.deviation
+        rng = self.how.rng("explanation")
+        alone, beyond, flags = build.single_features(self.data, deviations, rng)
         head = pd.DataFrame(
             {
                 "feature": list(self.data.features),
                 "column": list(self.data.origin),
                 "weight": fit.components_[0],
                 "share": fit.shares_[0],
-                "selected": selected,
-                "pvalue": adjusted,
+                "selected": chosen["selected"].to_numpy(bool),
+                "pvalue": chosen["pvalue"].to_numpy(float),
+                "reason": chosen["reason"].to_numpy(object),
                 "stability": stability,
             }
         )
-        table = pd.concat([head, alone.drop(columns="feature")], axis=1)
+        features = pd.concat([head, alone.drop(columns="feature")], axis=1)
         for number in range(1, len(fit.components_)):
-            table[f"weight {number + 1}"] = fit.components_[number]
-            table[f"share {number + 1}"] = fit.shares_[number]
-        # Divergences that do not depend on scale have no shares; squared weights say as much.
-        leading = table["share"].fillna(table["weight"] ** 2)
-        order = np.lexsort((-table["divergence"], ~table["selected"], -leading))
-        return table.iloc[order].reset_index(drop=True)
-
-    def _single_features(self) -> pd.DataFrame:
-        """Each feature by itself; divergences are of the scaled feature, means as measured."""
-        rows = self.data.rows
-        names, groups = self.data.features, self.data.groups
-        if sp.issparse(rows):
-            rows = rows.tocsc()
-        step = max(1, 20_000_000 // rows.shape[0])
-        blocks = []
-        for start in range(0, rows.shape[1], step):
-            block = rows[:, start : start + step]
-            block = block.toarray() if sp.issparse(block) else np.asarray(block)
-            blocks.append(
-                explain.feature_table(
-                    np.ascontiguousarray(block.T, dtype=np.float64),
-                    names[start : start + step],
-                    self.data.codes,
-                    groups,
-                    self.data.weights,
-                )
+            features[f"weight {number + 1}"] = fit.components_[number]
+            features[f"share {number + 1}"] = fit.shares_[number]
+        table, columns, telling = build.result_tables(self.data, features, beyond, flags)
+        for name in telling:
+            self.notes.append(
+                f"column {name!r} tells the groups without fail; if it is the grouping under another name, "
+                "leave it out"
             )
-        table = pd.concat(blocks, ignore_index=True)
-        if self.scale == "pooled":
-            deviation = Samples(self.data.rows, "pooled", weights=self.data.weights).deviation
-            square = np.where(deviation > 0, deviation, np.inf) ** 2
-            for name in ("divergence", "location", "scale", "shape"):
-                table[name] = table[name].to_numpy() / square
-        return table
+        return table, columns
 
     # What is kept for pictures and for new rows.
 
     def _projections(self, fit: SPARDA) -> NDArray[np.float64]:
-        labels = self.data.codes if self.scale == "within" else None
-        projected = np.asarray(fit.transform(self.data.rows, labels), dtype=np.float64)
-        return np.ascontiguousarray(projected.T)
-
-    def _reference(self, fit: SPARDA, projections: NDArray[np.float64]) -> dict[str, Any]:
-        components = []
-        for projection in projections:
-            component = {}
-            for code, name in enumerate(self.data.groups):
-                own = projection[self.data.codes == code]
-                component[name] = {
-                    "quantiles": np.quantile(own, _REFERENCE_LEVELS),
-                    "sd": float(own.std()),
-                    "rows": len(own),
-                }
-            components.append(component)
-        factors = np.ones(len(fit.support_))
-        if self.scale == "pooled":
-            factors = np.divide(1.0, fit.scale_, out=np.zeros_like(fit.scale_), where=fit.scale_ > 0)
-        return {"levels": _REFERENCE_LEVELS, "factors": factors, "components": components}
-
-    def _distributions(self, table: pd.DataFrame) -> dict[str, Any]:
-        """Histograms of the leading features, by share and then by their own divergence."""
-        place = {name: position for position, name in enumerate(self.data.features)}
-        result = {}
-        for name in table["feature"].head(_MOST_DISTRIBUTIONS):
-            column = self.data.rows[:, [place[name]]]
-            values = (
-                (column.toarray() if sp.issparse(column) else np.asarray(column)).ravel().astype(np.float64)
-            )
-            result[name] = _histogram(values, self.data.codes, self.data.groups)
+        """Rows on the directions, each group scaled as it is for new rows, (n_components, n_rows)."""
+        factors, offsets = self._scaling(fit)
+        result = np.empty((len(fit.components_), len(self.data.codes)))
+        for code, name in enumerate(self.data.groups):
+            members = self.data.codes == code
+            weights = (fit.components_ * factors[name]).T
+            projected = np.asarray(self.data.rows[members] @ weights, dtype=np.float64)
+            result[:, members] = (projected - offsets[name] @ weights).T
         return result
 
+    def _scaling(self, fit: SPARDA) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+        """How rows are scaled before they are compared with each group."""
+        width = len(fit.support_)
+        if self.problem.scale == "within":
+            factors = {
+                name: _inverse(fit.group_deviations_[code]) for code, name in enumerate(self.data.groups)
+            }
+            return factors, {name: fit.group_means_[code] for code, name in enumerate(self.data.groups)}
+        common = _inverse(fit.scale_) if self.problem.scale == "pooled" else np.ones(width)
+        return dict.fromkeys(self.data.groups, common), dict.fromkeys(self.data.groups, np.zeros(width))
 
-def _histogram(values: NDArray[np.float64], codes: NDArray[np.uint8], groups: ArrayLike) -> dict[str, Any]:
-    """Shares of each group in common bins; a long tail is gathered in the outermost ones."""
-    low, high = np.quantile(values, [0.005, 0.995])
-    if low == high:
-        low, high = float(values.min()), float(values.max())
-    if low == high:
-        low, high = low - 0.5, high + 0.5
-    edges = np.linspace(low, high, _BINS + 1)
-    inside = np.clip(values, low, high)
-    shares = {}
-    for code, name in enumerate(np.asarray(groups)):
-        counts = np.histogram(inside[codes == code], edges)[0]
-        shares[str(name)] = counts / max(1, counts.sum())
-    return {"edges": edges, "shares": shares}
+    def _worth_drawing(self, table: pd.DataFrame) -> list[str]:
+        """Features whose distributions are kept: those that differ first."""
+        order = np.lexsort((-table["effect"], ~table["selected"]))
+        return table["feature"].iloc[order].head(policy.MOST_DISTRIBUTIONS).tolist()
 
 
-def _path(fit: SPARDA) -> dict[str, Any]:
+def _no_relations(groups: Sequence[str]) -> pd.DataFrame:
+    names = ["first", "second", "first column", "second column"]
+    numbers = [*(f"dependence {group}" for group in groups), "change", "pvalue"]
+    empty = pd.DataFrame({name: pd.Series(dtype=object) for name in names})
+    return empty.assign(**{name: pd.Series(dtype=float) for name in numbers}, selected=pd.Series(dtype=bool))
+
+
+def _projected(fit: SPARDA, rows: Any) -> NDArray[np.float64]:
+    return np.asarray(rows @ (fit.components_ * _inverse(fit.scale_)).T, dtype=np.float64)
+
+
+def _standard(values: NDArray[np.float64], codes: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """Values in units of their standard deviation within the groups."""
+    total = sum(((values[codes == g] - values[codes == g].mean()) ** 2).sum() for g in np.unique(codes))
+    spread = float(np.sqrt(total / len(values)))
+    return values / spread if spread > 0 else values
+
+
+def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
+
+
+def _path(fit: SPARDA) -> PathPart:
     if not hasattr(fit, "path_"):
-        return {}
+        return PathPart()
     path = fit.path_
-    return {
-        "grid": path.grid,
-        "fitted": path.fitted.mean(axis=0),
-        "held_out": path.held_out.mean(axis=0),
-        "chosen": float(path.chosen),
-    }
+    return PathPart(
+        np.asarray(path.grid, dtype=float),
+        path.fitted.mean(axis=0),
+        path.held_out.mean(axis=0),
+        float(path.chosen),
+    )

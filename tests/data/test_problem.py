@@ -197,9 +197,9 @@ def test_a_deflated_view_does_not_see_the_direction():
 
 def test_rows_out_of_core_stay_there(tmp_path):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(3000, 5)).astype(np.float32)
+    X = rng.normal(size=(3000, 200)).astype(np.float32)
     np.save(tmp_path / "rows.npy", X)
-    chunks = open_rows(np.load(tmp_path / "rows.npy", mmap_mode="r"), memory=300_000)
+    chunks = open_rows(np.load(tmp_path / "rows.npy", mmap_mode="r"), memory=2_000_000)
     problem = Problem.from_arrays(chunks, np.arange(3000) % 2)
     assert problem.streamed
     with pytest.raises(ValueError, match="does not fit into its memory budget"):

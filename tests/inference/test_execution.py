@@ -60,9 +60,10 @@ def test_half_samples_in_processes():
 
 def test_the_adaptive_statistic_goes_on_as_well(tmp_path, monkeypatch):
     options = {**OPTIONS, "statistic": "adaptive", "n_permutations": 60}
+    monkeypatch.setattr(permutation, "_CHUNK", 20)
     whole = permutation_test(*table(), **options)
     with monkeypatch.context() as patch, pytest.raises(Stop):
-        interrupt_after(patch, 1, Stop())
+        interrupt_after(patch, 1, Stop(), "_direction_chunk")
         permutation_test(*table(), checkpoint=tmp_path / "run.npz", **options)
     assert same(permutation_test(*table(), checkpoint=tmp_path / "run.npz", **options), whole)
 
@@ -74,8 +75,8 @@ class Stop(Exception):
     """Someone pulled the plug."""
 
 
-def interrupt_after(monkeypatch, n_chunks: int, error: BaseException) -> None:
-    compute, made = permutation._compute_chunk, []
+def interrupt_after(monkeypatch, n_chunks: int, error: BaseException, name: str = "_compute_chunk") -> None:
+    compute, made = getattr(permutation, name), []
 
     def limited(*arguments):
         if len(made) == n_chunks:
@@ -83,7 +84,7 @@ def interrupt_after(monkeypatch, n_chunks: int, error: BaseException) -> None:
         made.append(1)
         return compute(*arguments)
 
-    monkeypatch.setattr(permutation, "_compute_chunk", limited)
+    monkeypatch.setattr(permutation, name, limited)
 
 
 def count_chunks(monkeypatch) -> list[int]:

@@ -8,8 +8,9 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.special import eval_legendre
 
-from princdiff.inference.contrasts import Contrasts, Design
+from princdiff.inference.contrasts import Contrasts, Relabellings
 from princdiff.inference.feature_columns import (
+    MOST_VALUES,
     N_COLUMNS,
     N_TERMS,
     RankFunctions,
@@ -63,7 +64,7 @@ def test_terms_add_up_to_the_anderson_darling_statistic():
     values, codes = rng.normal(size=60), np.repeat([0, 1], 30).astype(np.uint8)
     values[30:] += 0.4
     scheme = Scheme(codes, 19, seed=0)
-    contrasts = Contrasts(Design(scheme, 2))
+    contrasts = Contrasts(Relabellings(scheme, 2))
     n_terms = 59
     terms = contrasts.between(RankFunctions(60, n_terms=n_terms)(values).T)
     degrees = np.arange(1, n_terms + 1)
@@ -115,6 +116,24 @@ def test_columns_and_statistics_of_a_feature():
     np.testing.assert_allclose(found[..., :3], between[..., :3])
     np.testing.assert_allclose(found[..., 3], (between[..., 3:] / (k * (k + 1))).sum(axis=2), rtol=1e-5)
     np.testing.assert_allclose(found[..., 4], between[..., 3:7].sum(axis=2), rtol=1e-5)
+
+
+def test_few_values_have_pearsons_statistic():
+    rng = np.random.default_rng(5)
+    values, codes = rng.integers(0, 4, 80).astype(float), np.repeat([0, 1], 40).astype(np.uint8)
+    columns = feature_columns(values, RankFunctions(80), few_values=True)
+    assert columns.shape == (80, N_COLUMNS + MOST_VALUES)
+    np.testing.assert_array_equal(columns[:, N_COLUMNS : N_COLUMNS + 4], values[:, None] == np.arange(4))
+    assert not columns[:, N_COLUMNS + 4 :].any()
+    scheme = Scheme(codes, 9, seed=0)
+    between = Contrasts(Relabellings(scheme, 2)).between(columns)[:, None, :]
+    shares = columns[None, :, N_COLUMNS:].mean(axis=1)
+    found = statistics_of(between, shares)
+    assert found.shape == (10, 1, 6)
+    for labelling, own in zip(scheme.codes(np.arange(10)), found[:, 0, 5], strict=True):
+        table = [[np.sum((values == v) & (labelling == g)) for g in range(2)] for v in range(4)]
+        expected = stats.chi2_contingency(table, correction=False).statistic
+        assert own == pytest.approx(expected * 79 / 80, rel=1e-4)
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1.0, 1e200])

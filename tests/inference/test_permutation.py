@@ -7,16 +7,19 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from scipy.stats import binom
+from scipy.stats import binom, gamma, skew
 
 from oracles import between_groups, divergence_along, scaled_rows
 from princdiff import PDA, SPARDA, permutation_test
 from princdiff.data.problem import Problem, Run
 from princdiff.datasets import make_block_gaussians
 from princdiff.inference import permutation
+from princdiff.inference.alone import alone_scores
+from princdiff.inference.contrasts import Relabellings
 from princdiff.inference.covariates import covariate_basis, unexplained_rows
 from princdiff.inference.labellings import Labellings
 from princdiff.inference.permutation import standardised
+from princdiff.inference.scores import gamma_scores
 
 
 def two_groups(seed=0, sizes=(30, 30), n_features=5, shift=0.0, shifted=0):
@@ -34,8 +37,14 @@ def quiet_test(*args, **options):
         return permutation_test(*args, **options)
 
 
+def in_order(X, y):
+    """The same rows in the order in which the test works on them."""
+    problem = Problem.from_arrays(X, y).ordered
+    return problem.rows, problem.codes
+
+
 def labellings(X, y, n_permutations, **options):
-    """What the test with random_state=0 works on."""
+    """What the test with random_state=0 works on; rows must be in order."""
     return Labellings.of(Problem.from_arrays(X, y, **options), n_permutations, Run.from_options(0).seed_for())
 
 
@@ -178,42 +187,85 @@ def test_covariates_against_all_relabellings():
 # ---------------------------------------------------------------- the p-value and what comes with it
 
 
+def gamma_score(values):
+    """-log of the survival function of the gamma law with the moments of the other labellings."""
+    result = np.empty(len(values))
+    for index, value in enumerate(values):
+        others = np.delete(values, index)
+        skewness = max(skew(others), 1e-3)
+        shape = 4 / skewness**2
+        point = shape + (value - others.mean()) / others.std() * np.sqrt(shape)
+        result[index] = -gamma.logsf(max(point, 0.0), shape)
+    return result
+
+
 @pytest.mark.parametrize("metric", ["mixed", "euclidean", "whitened"])
 def test_adaptive_pvalue_from_the_values(metric):
     X, y = two_groups(7, (15, 18), 6, shift=0.6)
     found = permutation_test(X, y, n_permutations=79, metric=metric, random_state=0)
-    assert found.values.shape == (80, len(found.levels))
-    metrics = ["euclidean", "whitened"] if metric == "mixed" else [metric]
-    assert {name for name, _ in found.levels} == {*metrics, "single features"}
-    z = (found.values - found.values.mean(axis=0)) / found.values.std(axis=0)
-    np.testing.assert_allclose(found.null, z[1:].max(axis=1))
-    assert found.statistic == pytest.approx(z[0].max())
-    assert found.best_level == found.levels[z[0].argmax()]
+    assert found.values.shape == (80, len(found.levels)) == (80, len(found.cells))
+    directions = {cell.metric for cell in found.cells if cell.family == "direction"}
+    assert directions == ({"euclidean", "whitened"} if metric == "mixed" else {metric})
+    assert ("single features", 1) in found.levels
+    scores = np.column_stack([gamma_score(column) for column in found.values.T])
+    supported = np.log(80) + 1
+    scores = np.minimum(scores, supported) + np.log1p(np.maximum(scores - supported, 0))
+    weights = np.array([cell.weight for cell in found.cells])
+    statistics = np.log(np.exp(scores) @ weights / weights.sum())
+    np.testing.assert_allclose(np.append(found.statistic, found.null), statistics, rtol=1e-3)
+    clear = found.level_pvalues <= found.level_pvalues.min() + 1.5 / 80
+    clear &= scores[0] >= scores[0][clear].max() - 2
+    clear = [cell for cell, own in zip(found.cells, clear, strict=True) if own]
+    simplest = min(cell.complexity for cell in clear)
+    assert (found.best_level, found.leading) in [
+        (cell.key, cell.sentence) for cell in clear if cell.complexity == simplest
+    ]
     assert found.pvalue == (1 + (found.null >= found.statistic).sum()) / 80
     alone = (1 + (found.values[1:] >= found.values[0]).sum(axis=0)) / 80
     np.testing.assert_allclose(found.level_pvalues, alone, atol=1.01 / 80)
     assert found.n_permutations == len(found.null) == 79
     assert not found.exact
     assert found.smallest_attainable_pvalue == pytest.approx(1 / 80)
+    assert found.monte_carlo.low < found.pvalue < found.monte_carlo.high
     assert found.directions is None and found.extrapolated_pvalue is None
 
 
-def test_single_features_each_on_its_own_null_scale():
+def test_the_best_column_is_that_of_the_single_tests():
     # A 0/1 feature beside continuous ones.
     X, y = two_groups(41, (9, 12), 3, shift=0.8)
     X[:, 2] = X[:, 2] > 0.5
+    X, y = in_order(X, y)
     found = permutation_test(X, y, n_permutations=29, random_state=0)
-    problem = labellings(X, y, 29)
-    rows = scaled_rows(X, y, "pooled")
-    roots = np.array(
-        [
-            [np.sqrt(between_groups(column, labels)) for column in rows.T]
-            for labels in problem.scheme.codes(np.arange(30))
-        ]
-    )
-    z = (roots - roots.mean(axis=0)) / roots.std(axis=0)
-    assert found.levels[-1] == ("single features", 1)
-    np.testing.assert_allclose(found.values[:, -1], z.max(axis=1), atol=1e-4)
+    problem = Labellings.of(Problem.from_arrays(X, y), 29, Run.from_options(0).seed_for())
+    scores = alone_scores(X, Relabellings(problem.scheme, 2))
+    place = found.levels.index(("single features", 1))
+    np.testing.assert_allclose(found.values[:, place], scores.units.max(axis=1), rtol=1e-5)
+    assert found.leading_feature == scores.features[0].argmax()
+
+
+def test_repr_is_short():
+    X, y = two_groups(42, (15, 18), 4, shift=2.0)
+    text = repr(permutation_test(X, y, n_permutations=39, random_state=0))
+    assert text.startswith("PermutationResult(pvalue=0.025, statistic=")
+    assert "39 relabellings" in text and len(text) < 150
+
+
+def test_contrasts_are_the_clearest_directions():
+    # Width and length go together; their difference tells the groups apart, their size does not.
+    rng = np.random.default_rng(43)
+    y = np.repeat([0, 1], 40)
+    size = 5 * rng.normal(size=80)
+    X = size[:, None] + 0.2 * rng.normal(size=(80, 4))
+    X[:, 0] += 0.5 * y
+    found = permutation_test(X, y, n_permutations=99, random_state=0)
+    assert found.pvalue == pytest.approx(0.01)
+    assert set(found.contrasts) == {"euclidean", "whitened"}
+    gaps = {}
+    for metric, direction in found.contrasts.items():
+        np.testing.assert_allclose(np.linalg.norm(direction), 1, rtol=1e-5)
+        projected = X @ (direction / X.std(axis=0))
+        gaps[metric] = abs(projected[y == 0].mean() - projected[y == 1].mean()) / projected.std()
+    assert gaps["whitened"] > 1.2 > gaps["euclidean"]
 
 
 @pytest.mark.parametrize("statistic", ["divergence", "paper"])
@@ -261,15 +313,15 @@ def test_standardised_treats_all_labellings_alike():
 
 @pytest.mark.parametrize("statistic", ["adaptive", "divergence"])
 def test_kept_directions_have_the_values(statistic):
-    X, y = two_groups(11, (14, 16), 6, shift=1.0)
+    X, y = in_order(*two_groups(11, (14, 16), 6, shift=1.0))
     found = permutation_test(
         X, y, n_permutations=29, statistic=statistic, random_state=0, keep_directions=True
     )
     assert found.directions.shape == (30, 6)
     np.testing.assert_allclose(np.linalg.norm(found.directions, axis=1), 1, rtol=1e-5)
-    # Single features are compared on their own scales, not along a direction: the best of the others is kept.
-    cells = [cell for cell in found.levels if cell[0] != "single features"]
-    best = standardised(found.values)[:, : len(cells)].argmax(axis=1)
+    # Cells that are no directions have none: the best of the others is kept.
+    n_directions = sum(name in ("euclidean", "whitened") for name, _ in found.levels)
+    best = gamma_scores(found.values)[:, :n_directions].argmax(axis=1)
     problem = labellings(X, y, 29)
     rows = scaled_rows(X, y, "pooled")
     covariance = rows.T @ rows / len(rows)
@@ -279,14 +331,13 @@ def test_kept_directions_have_the_values(statistic):
         assert np.count_nonzero(direction) <= level
         value = between_groups(rows @ direction, labels)
         if metric == "whitened":
-            # Few features share the shrinkage of the largest such level, all features have their own.
-            share = min(0.1, 0.02 + (level if level == 6 else 3) / len(rows))
+            share = min(0.1, 1e-3 + 5 * (level / len(rows)) ** 2)
             value /= (1 - share) * direction @ covariance @ direction + share * direction @ direction
         assert found.values[index, best[index]] == pytest.approx(value, rel=2e-3)
 
 
 def test_directions_over_all_features():
-    X, y = two_groups(11, (14, 16), 6, shift=1.0)
+    X, y = in_order(*two_groups(11, (14, 16), 6, shift=1.0))
     found = permutation_test(X, y, n_permutations=29, random_state=0, keep_directions="dense")
     level = found.levels.index(("euclidean", 6))
     problem = labellings(X, y, 29)
@@ -761,8 +812,9 @@ X20, Y20 = two_groups(40, (10, 10), 3)
         ({"n_permutations": 0}, "n_permutations must be a positive whole number"),
         ({"n_permutations": -5}, "n_permutations must be a positive whole number"),
         ({"n_permutations": 10.5}, "n_permutations must be a positive whole number"),
-        ({"early_stop": 10}, 'use statistic="divergence"'),
-        ({"early_stop": 10, "statistic": "paper"}, 'use statistic="divergence"'),
+        ({"early_stop": 0}, "early_stop must be a positive whole number"),
+        ({"learners": "tree"}, "learners must be one of None, 'forest'"),
+        ({"learners": "forest", "statistic": "paper"}, 'learners= adds to statistic="adaptive"'),
         ({"early_stop": 0, "statistic": "divergence"}, "early_stop must be a positive"),
         ({"n_features": 2}, 'n_features is for statistic="divergence"'),
         ({"n_features": 2, "statistic": "paper"}, 'n_features is for statistic="divergence"'),

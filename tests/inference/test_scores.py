@@ -100,6 +100,25 @@ def test_what_does_not_vary_has_no_score():
     assert scores[7, 3] == scores[:, 3].min()
 
 
+@pytest.mark.parametrize("dtype, noise", [(np.float32, 1e-7), (np.float64, 1e-13)])
+@pytest.mark.parametrize("above", [None, 1.5])
+def test_rounding_is_no_variation(dtype, noise, above):
+    values = 0.25 * (1 + noise * np.random.default_rng(8).normal(size=(500, 3)))
+    values[:, 2] = np.random.default_rng(9).chisquare(1, size=500)
+    scores = gamma_scores(values.astype(dtype), above=above)
+    assert (scores[:, :2] == 0).all()
+    assert scores[:, 2].max() > 3
+
+
+def test_only_large_values_may_be_scored():
+    values = np.random.default_rng(10).chisquare(1, size=(400, 30))
+    values[0, 3] = 40.0
+    every, large = gamma_scores(values), gamma_scores(values, above=2.0)
+    z = (values - values.mean(axis=0)) / values.std(axis=0)
+    np.testing.assert_allclose(large[z > 2.0], every[z > 2.0], rtol=1e-4)
+    assert (large[z <= 2.0] == 0).all()
+
+
 def test_rare_columns_do_not_rule_the_maximum():
     # Forty columns present in 3 of 1000 rows beside one of halves.
     rng = np.random.default_rng(6)

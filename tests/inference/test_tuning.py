@@ -24,7 +24,8 @@ def test_folds_hold_every_row_out_once(sizes, weighted):
     rng = np.random.default_rng(0)
     codes = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     weights = rng.random(len(codes)) if weighted else None
-    train, test = stratified_folds(Labels(codes, len(sizes), weights=weights), 5, rng)
+    samples = Samples(rng.normal(size=(len(codes), 2)))
+    train, test = stratified_folds(samples, Labels(codes, len(sizes), weights=weights), 5, 0)
     assert train.codes.shape == test.codes.shape
     assert (train.weights is None) == (weights is None)
     left_out = train.codes == HELD_OUT

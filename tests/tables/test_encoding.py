@@ -160,6 +160,22 @@ def test_missing_counts_of_all_columns_and_filled_rows():
     assert feature(table, "u")[1] == 2.5
 
 
+def test_rows_in_another_order():
+    frame = pd.DataFrame({"u": [1.5, np.nan, 2.5, 3.5], "v": [np.nan, 1.5, np.nan, 4.0], "w": [1, 2, 3, 4]})
+    table = halves(
+        frame, missing="impute", weights=np.arange(4.0), blocks=[0, 0, 1, 1], covariates=frame[["w"]]
+    )
+    index = np.array([3, 1, 2])
+    taken = table.take_rows(index)
+    np.testing.assert_array_equal(taken.rows, table.rows[index])
+    np.testing.assert_array_equal(taken.kept, index)
+    np.testing.assert_array_equal(taken.weights, index)
+    np.testing.assert_array_equal(taken.covariates[:, 0], index + 1)
+    np.testing.assert_array_equal(taken.blocks, table.blocks[index])
+    np.testing.assert_array_equal(taken.filled["u"], [1])
+    np.testing.assert_array_equal(taken.filled["v"], [2])
+
+
 # Rare levels ------------------------------------------------------------------------------------------------
 
 

@@ -224,14 +224,21 @@ class Data:
         return True
 
 
+@dataclass(frozen=True)
 class DivergenceRule:
-    """A name, an object or a function; `princdiff.divergences.get` says what is wrong."""
+    """A name, an object or a function; `princdiff.divergences.get` says what is wrong.
 
-    words = "a divergence"
+    With ``auto`` the function that is called may choose by itself.
+    """
+
+    auto: bool = False
+
+    words: str = "a divergence"
 
     def allows(self, value: Any) -> bool:
         """Whether a value may be given."""
-        get(value)
+        if not (self.auto and isinstance(value, str) and value == "auto"):
+            get(value)
         return True
 
 

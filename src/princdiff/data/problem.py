@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 from princdiff.data import validate
 from princdiff.data.labels import Labels
 from princdiff.data.row_chunks import RowChunks
+from princdiff.data.row_keys import row_keys
 from princdiff.data.run import OutOfTime, Run
 from princdiff.data.samples import Samples, Scale
 from princdiff.divergences import Divergence, get
@@ -28,6 +29,8 @@ Permute = Literal["within", "whole"]
 
 # Rows that are looked at before a whole column is read to find out whether it holds zeros and ones only.
 _HEAD = 256
+# Values that are copied to have rows in an order of their own: 160 MB.
+_MOST_ORDERED = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,6 +244,8 @@ class Problem:
             return problem
         if permute == "auto":
             permute = _settle_permute(problem.codes, problem.blocks)
+        if permute == "whole":
+            _refuse_crossing(problem)
         if permute == "whole" and problem.covariates is not None:
             raise ValueError('covariates cannot be combined with permute="whole": residuals move row by row')
         return replace(problem, permute="whole" if permute == "whole" else "within")
@@ -258,6 +263,11 @@ class Problem:
     def labels(self) -> Labels:
         """The groups, as a batch of one column."""
         return Labels(self.codes, self.n_groups, weights=self.weights)
+
+    @cached_property
+    def row_keys(self) -> NDArray[np.uint64]:
+        """A number for each row that depends on its values and its weight only, see `data.row_keys`."""
+        return self.samples.row_keys if "samples" in self.__dict__ else row_keys(self.rows, self.weights)
 
     @property
     def n_rows(self) -> int:
@@ -340,6 +350,22 @@ class Problem:
             covariates=None if self.covariates is None else self.covariates[index],
         )
 
+    @cached_property
+    def ordered(self) -> Problem:
+        """The same rows in an order of their own, which does not depend on the order in which they came.
+
+        Sums are rounded differently in another order, and a search may end elsewhere: functions that return
+        nothing row by row work on this view, so that shuffled rows give the same result to the last digit.
+        Large tables, which would have to be copied, and rows out of core stay as they are.
+        """
+        if self.streamed or self._derived or self.n_rows * self.n_features > _MOST_ORDERED:
+            return self
+        order = np.argsort(self.row_keys, kind="stable")
+        other = self._taken(order)
+        other.__dict__["row_keys"] = self.row_keys[order]
+        other.__dict__["ordered"] = other
+        return other
+
     def restrict(self, features: NDArray[np.intp]) -> Problem:
         """The same rows with some of the features only, scaled as before."""
         if self._derived:
@@ -393,13 +419,29 @@ def _with_flags(rows: Any, kinds: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _settle_permute(codes: NDArray[np.uint8], blocks: NDArray[np.intp]) -> Permute:
-    """Whole blocks where each lies in one group, within blocks where each has rows of several."""
+def _crossing(codes: NDArray[np.uint8], blocks: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which blocks have rows of several groups, shape (n_blocks,)."""
     n_blocks = int(blocks.max()) + 1
     low, high = np.full(n_blocks, 255), np.zeros(n_blocks, dtype=int)
     np.minimum.at(low, blocks, codes)
     np.maximum.at(high, blocks, codes)
-    inside = int((low == high).sum())
+    return low != high
+
+
+def _refuse_crossing(problem: Problem) -> None:
+    assert problem.blocks is not None
+    crossing = np.flatnonzero(_crossing(problem.codes, problem.blocks))
+    if len(crossing):
+        raise ValueError(
+            f"block {problem.block_names[crossing[0]]!r} has rows of several groups and cannot change sides "
+            'as a whole; use permute="within" for blocks that were measured in every group'
+        )
+
+
+def _settle_permute(codes: NDArray[np.uint8], blocks: NDArray[np.intp]) -> Permute:
+    """Whole blocks where each lies in one group, within blocks where each has rows of several."""
+    crossing = _crossing(codes, blocks)
+    n_blocks, inside = len(crossing), int((~crossing).sum())
     if inside == n_blocks:
         return "whole"
     if inside == 0:

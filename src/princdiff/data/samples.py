@@ -9,6 +9,7 @@ underflow. A divergence that ignores a common shift is not changed by the centri
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 from princdiff.data.labels import Labels
 from princdiff.data.moments import moments, row_blocks
 from princdiff.data.row_chunks import RowChunks
+from princdiff.data.row_keys import row_keys
 
 Scale = Literal["pooled", "within"] | None
 
@@ -107,7 +109,14 @@ class Samples:
         other = object.__new__(Samples)
         other.__dict__.update(self.__dict__)
         other.__dict__.update(attributes)
+        if "rows" in attributes:
+            other.__dict__.pop("row_keys", None)
         return other.astype(self.dtype)
+
+    @cached_property
+    def row_keys(self) -> NDArray[np.uint64]:
+        """A number for each row that depends on its values and its weight only, see `data.row_keys`."""
+        return row_keys(self.rows, self.weights)
 
     def astype(self, dtype: DTypeLike) -> Samples:
         """The same rows in another precision."""

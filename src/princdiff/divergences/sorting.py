@@ -24,7 +24,14 @@ _TIE_WIDTH = 2.0**-21
 
 
 class Workspace:
-    """Buffers that live as long as an ascent: fresh large arrays cost more than the work done in them."""
+    """Buffers that live as long as an ascent: fresh large arrays cost more than the work done in them.
+
+    Examples
+    --------
+    >>> workspace = Workspace()
+    >>> workspace.array("slopes", (2, 3), float).shape
+    (2, 3)
+    """
 
     def __init__(self) -> None:
         self._buffers: dict[tuple[str, Any], NDArray] = {}

@@ -19,8 +19,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from princdiff.inference.contrasts import Contrasts, Design
+from princdiff.inference.contrasts import Contrasts, Relabellings
 from princdiff.inference.feature_columns import (
+    MOST_VALUES,
     N_COLUMNS,
     RankFunctions,
     feature_columns,
@@ -31,6 +32,8 @@ from princdiff.inference.scores import gamma_scores
 from princdiff.parallel import in_threads
 
 ERRORS = ("fwer", "fdr")
+# Rows that are looked at before all are, to see that a feature has many values.
+_HEAD = 100
 # Values of prepared columns held at a time (double precision, a few copies).
 _BATCH_ELEMENTS = 6_000_000
 # Values of sums of squares held at a time, over all labellings.
@@ -96,7 +99,7 @@ class AloneResult:
 
 def alone_test(
     rows: Any,
-    design: Design,
+    labellings: Relabellings,
     units: NDArray[np.intp] | None = None,
     *,
     error: str = "fwer",
@@ -108,7 +111,7 @@ def alone_test(
     ----------
     rows : array or sparse matrix of shape (n_rows, n_features)
         Finite numbers; with covariates, what they leave unexplained.
-    design : Design
+    labellings : Relabellings
         Labellings.
     units : int array of shape (n_features,), optional
         Unit of each feature, 0, 1, ...; default: every feature is one.
@@ -129,44 +132,50 @@ def alone_test(
     >>> rows = rng.normal(size=(100, 6))
     >>> rows[50:, 2] *= 2.5
     >>> codes = np.repeat([0, 1], 50).astype(np.uint8)
-    >>> found = alone_test(rows, Design(Scheme(codes, 199, seed=0), 2))
+    >>> found = alone_test(rows, Relabellings(Scheme(codes, 199, seed=0), 2))
     >>> np.flatnonzero(found.selected(0.05))
     array([2])
     """
-    return summarise_alone(alone_scores(rows, design, units, n_jobs), error)
+    return summarise_alone(alone_scores(rows, labellings, units, n_jobs), error)
 
 
 def alone_scores(
-    rows: Any, design: Design, units: NDArray[np.intp] | None = None, n_jobs: int | None = None
+    rows: Any, labellings: Relabellings, units: NDArray[np.intp] | None = None, n_jobs: int | None = None
 ) -> AloneScores:
     """Scores of all units and features under all labellings; parameters as in `alone_test`."""
     n_features = rows.shape[1]
     unit_of = np.arange(n_features) if units is None else np.asarray(units, dtype=np.intp)
     rows = rows.tocsc() if sp.issparse(rows) else rows
-    contrasts = Contrasts(design)
-    binary = _binary_features(rows)
-    features = np.zeros((design.n_labellings, n_features), dtype=np.float32)
-    chi_squared = _ChiSquared(unit_of, binary, design.n_labellings)
-    ranks = RankFunctions(design.n_rows, design.weights)
+    contrasts = Contrasts(labellings)
+    n_values = _numbers_of_values(rows)
+    binary, few = n_values <= 2, (n_values > 2) & (n_values <= MOST_VALUES)
+    features = np.zeros((labellings.n_labellings, n_features), dtype=np.float32)
+    pearson = _PearsonSums(unit_of, binary, labellings.n_labellings)
+    ranks = RankFunctions(labellings.n_rows, labellings.weights)
 
-    def run(batch: NDArray[np.intp]) -> NDArray[np.float32]:
+    def run(batch: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
         values = _dense_columns(rows, batch)
         if binary[batch[0]]:
             between = contrasts.between(values)
-            chi_squared.add(batch, between, values, design.weights)
-            return gamma_scores(between)
-        columns = np.concatenate([feature_columns(column, ranks) for column in values.T], axis=1)
-        between = contrasts.between(columns).reshape(design.n_labellings, len(batch), N_COLUMNS)
-        statistics = statistics_of(between)
-        return combined_scores(statistics)
+            return gamma_scores(between), pearson.part(batch, between, values, labellings.weights)
+        parts = [feature_columns(column, ranks, bool(few[batch[0]])) for column in values.T]
+        between = contrasts.between(np.concatenate(parts, axis=1))
+        between = between.reshape(labellings.n_labellings, len(batch), -1)
+        shares = None
+        if few[batch[0]]:
+            levels = np.array([part[:, N_COLUMNS:].T for part in parts])
+            shares = np.average(levels, axis=2, weights=labellings.weights)
+        return combined_scores(statistics_of(between, shares)), None
 
     batches = [
-        *_batches(np.flatnonzero(binary), 1, design),
-        *_batches(np.flatnonzero(~binary), N_COLUMNS, design),
+        *_batches(np.flatnonzero(binary), 1, labellings),
+        *_batches(np.flatnonzero(few), N_COLUMNS + MOST_VALUES, labellings),
+        *_batches(np.flatnonzero(~binary & ~few), N_COLUMNS, labellings),
     ]
-    for batch, found in zip(batches, in_threads(run, batches, n_jobs), strict=True):
+    for batch, (found, sums) in zip(batches, in_threads(run, batches, n_jobs), strict=True):
         features[:, batch] = found
-    return AloneScores(_unit_scores(features, unit_of, chi_squared), features, unit_of)
+        pearson.add(sums)
+    return AloneScores(_unit_scores(features, unit_of, pearson), features, unit_of)
 
 
 def combined_scores(statistics: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -187,8 +196,8 @@ def combined_scores(statistics: NDArray[np.float32]) -> NDArray[np.float32]:
     return gamma_scores(np.logaddexp.reduce(scores.reshape(n_labellings, n_columns, n_statistics), axis=2))
 
 
-class _ChiSquared:
-    """Pearson's statistic of every unit with several 0/1 features, added up batch by batch."""
+class _PearsonSums:
+    """Pearson's chi-squared statistic of every unit with several 0/1 features, added up batch by batch."""
 
     def __init__(self, unit_of: NDArray[np.intp], binary: NDArray[np.bool_], n_labellings: int) -> None:
         counts = np.bincount(unit_of[binary], minlength=int(unit_of.max()) + 1)
@@ -196,21 +205,26 @@ class _ChiSquared:
         self._place = np.full(len(counts), -1)
         self._place[self.units] = np.arange(len(self.units))
         self._unit_of = unit_of
-        self.values = np.zeros((n_labellings, len(self.units)))
+        self.values = np.zeros((n_labellings, len(self.units)), dtype=np.float32)
 
-    def add(
+    def part(
         self, batch: NDArray[np.intp], between: NDArray[np.float32], values: NDArray, weights: NDArray | None
-    ) -> None:
-        levels = values != values.min(axis=0)
-        share = np.average(levels, axis=0, weights=weights)
+    ) -> NDArray[np.float32]:
+        """What some features contribute, shape (n_labellings, n_units_with_several)."""
+        share = np.average(values != values.min(axis=0), axis=0, weights=weights)
         places = self._place[self._unit_of[batch]]
-        for column in np.flatnonzero(places >= 0):
-            # Sums of squares are over p (1 - p); Pearson's are over p.
-            self.values[:, places[column]] += between[:, column] * (1 - share[column])
+        inside = np.flatnonzero(places >= 0)
+        # Sums of squares are over p (1 - p); Pearson's are over p.
+        entries = ((1 - share[inside]).astype(np.float32), (inside, places[inside]))
+        return between @ sp.csr_matrix(entries, shape=(len(batch), len(self.units)))
+
+    def add(self, part: NDArray[np.float32] | None) -> None:
+        if part is not None:
+            self.values += part
 
 
 def _unit_scores(
-    features: NDArray[np.float32], unit_of: NDArray[np.intp], chi_squared: _ChiSquared
+    features: NDArray[np.float32], unit_of: NDArray[np.intp], pearson: _PearsonSums
 ) -> NDArray[np.float32]:
     """Scores of the units from those of their features, shape (n_labellings, n_units)."""
     n_units = int(unit_of.max()) + 1
@@ -227,9 +241,9 @@ def _unit_scores(
     units[:, several] = gamma_scores(
         np.stack([features[:, members[unit]].max(axis=1) for unit in several], axis=1)
     )
-    if len(chi_squared.units):
-        overall = gamma_scores(chi_squared.values)
-        units[:, chi_squared.units] = gamma_scores(np.logaddexp(units[:, chi_squared.units], overall))
+    if len(pearson.units):
+        overall = gamma_scores(pearson.values)
+        units[:, pearson.units] = gamma_scores(np.logaddexp(units[:, pearson.units], overall))
     return units
 
 
@@ -245,14 +259,26 @@ def summarise_alone(scores: AloneScores, error: str = "fwer") -> AloneResult:
         approximate=extrapolated(pvalue, scores.units),
         feature_score=scores.features[0].astype(np.float64),
         feature_pvalue=feature_pvalue,
-        feature_adjusted=_adjusted_levels(scores, adjusted),
+        feature_adjusted=levels_adjusted(scores, adjusted),
         unit_of=scores.unit_of,
         error=error,
     )
 
 
-def _adjusted_levels(scores: AloneScores, adjusted: NDArray[np.float64]) -> NDArray[np.float64]:
-    """P-values of features, adjusted inside their unit and not below that of the unit."""
+def levels_adjusted(scores: AloneScores, adjusted: NDArray[np.float64]) -> NDArray[np.float64]:
+    """P-values of features, adjusted inside their unit and not below that of the unit.
+
+    Parameters
+    ----------
+    scores : AloneScores
+        Of all labellings.
+    adjusted : array of shape (n_units,)
+        Adjusted p-values of the units.
+
+    Returns
+    -------
+    array of shape (n_features,)
+    """
     levels = np.zeros(len(scores.unit_of))
     sizes = np.bincount(scores.unit_of)
     for unit in np.flatnonzero(sizes > 1):
@@ -287,15 +313,17 @@ def pooled_discovery_rates(scores: NDArray[np.float32]) -> NDArray[np.float64]:
     return benjamini_hochberg((1 + len(pool) - below) / (1 + len(pool)))
 
 
-def _binary_features(rows: Any) -> NDArray[np.bool_]:
-    """Features with at most two values; every statistic of such a feature says the same."""
+def _numbers_of_values(rows: Any) -> NDArray[np.intp]:
+    """How many values each feature has, counted up to one more than ``MOST_VALUES``."""
     n_features = rows.shape[1]
-    found = np.zeros(n_features, dtype=bool)
+    found = np.zeros(n_features, dtype=np.intp)
     for start in range(0, n_features, 256):
         batch = np.arange(start, min(start + 256, n_features))
         values = _dense_columns(rows, batch)
-        low, high = values.min(axis=0), values.max(axis=0)
-        found[batch] = ((values == low) | (values == high)).all(axis=0)
+        head = values[:_HEAD]
+        for place, feature in enumerate(batch):
+            few = len(np.unique(head[:, place])) <= MOST_VALUES
+            found[feature] = len(np.unique(values[:, place])) if few else MOST_VALUES + 1
     return found
 
 
@@ -304,10 +332,12 @@ def _dense_columns(rows: Any, features: NDArray[np.intp]) -> NDArray:
     return part.toarray() if sp.issparse(part) else np.asarray(part)
 
 
-def _batches(features: NDArray[np.intp], n_columns: int, design: Design) -> Sequence[NDArray[np.intp]]:
+def _batches(
+    features: NDArray[np.intp], n_columns: int, labellings: Relabellings
+) -> Sequence[NDArray[np.intp]]:
     """Features in batches that bound memory and depend on nothing but the shape of the problem."""
     if len(features) == 0:
         return []
-    most = min(_BATCH_ELEMENTS // design.n_rows, _BATCH_STATISTICS // design.n_labellings)
+    most = min(_BATCH_ELEMENTS // labellings.n_rows, _BATCH_STATISTICS // labellings.n_labellings)
     size = max(1, most // n_columns)
     return np.split(features, np.arange(size, len(features), size))

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from princdiff.data.problem import Problem
 from princdiff.inference.relabelling import Scheme
 from princdiff.parallel import in_threads
 
@@ -25,7 +26,7 @@ _CODE_BYTES = 400_000_000
 
 
 @dataclass(frozen=True)
-class Design:
+class Relabellings:
     """Which labellings a statistic is computed for, and what travels with the rows.
 
     Attributes
@@ -40,9 +41,6 @@ class Design:
         Block of each row.
     whole : bool
         Whether blocks change sides as a whole; otherwise rows do, within their block.
-    nuisance : array of shape (n_rows, n_nuisance), optional
-        Orthonormal columns (covariates and a constant) which were taken out of the rows; they move with
-        the labels.
     """
 
     scheme: Scheme
@@ -50,7 +48,11 @@ class Design:
     weights: NDArray[np.float64] | None = None
     blocks: NDArray[np.intp] | None = None
     whole: bool = False
-    nuisance: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of(cls, problem: Problem, scheme: Scheme) -> Relabellings:
+        """The relabellings of a problem without covariates."""
+        return cls(scheme, problem.n_groups, problem.weights, problem.blocks, problem.permute == "whole")
 
     @property
     def n_rows(self) -> int:
@@ -64,11 +66,11 @@ class Design:
 
 
 class Contrasts:
-    """Between-group sums of squares of columns, for all labellings of a design.
+    """Between-group sums of squares of columns, for all labellings.
 
     Parameters
     ----------
-    design : Design
+    labellings : Relabellings
         Labellings.
     n_jobs : int, optional
         Threads over chunks of labellings.
@@ -76,27 +78,26 @@ class Contrasts:
     Examples
     --------
     >>> codes = np.repeat([0, 1], 3).astype(np.uint8)
-    >>> contrasts = Contrasts(Design(Scheme(codes, 99, seed=0), 2))
+    >>> contrasts = Contrasts(Relabellings(Scheme(codes, 99, seed=0), 2))
     >>> contrasts.between(np.arange(6.0)[:, None])[0].round(2)
     array([3.86], dtype=float32)
     """
 
-    def __init__(self, design: Design, n_jobs: int | None = None) -> None:
-        self.design = design
+    def __init__(self, labellings: Relabellings, n_jobs: int | None = None) -> None:
+        self.labellings = labellings
         self._n_jobs = n_jobs
         self._fold: Any = None
-        if design.whole and design.blocks is not None:
-            n_blocks = int(design.blocks.max()) + 1
-            entries = np.ones(design.n_rows, dtype=np.float32)
-            places = (design.blocks, np.arange(design.n_rows))
+        if labellings.whole and labellings.blocks is not None:
+            n_blocks = int(labellings.blocks.max()) + 1
+            entries = np.ones(labellings.n_rows, dtype=np.float32)
+            places = (labellings.blocks, np.arange(labellings.n_rows))
             # What a block carries moves together: add it up once, and labellings are those of blocks.
-            self._fold = sp.csr_matrix((entries, places), shape=(n_blocks, design.n_rows))
+            self._fold = sp.csr_matrix((entries, places), shape=(n_blocks, labellings.n_rows))
             self._first = np.zeros(n_blocks, dtype=np.intp)
-            self._first[design.blocks[::-1]] = np.arange(design.n_rows)[::-1]
-        self._weights = np.ones(design.n_rows) if design.weights is None else design.weights
-        self._moving = None if design.nuisance is None else self._moving_contrasts(design.nuisance)
-        fits = design.n_labellings * design.n_rows <= _CODE_BYTES
-        self._codes = self._compute_codes(np.arange(design.n_labellings)) if fits else None
+            self._first[labellings.blocks[::-1]] = np.arange(labellings.n_rows)[::-1]
+        self._weights = np.ones(labellings.n_rows) if labellings.weights is None else labellings.weights
+        fits = labellings.n_labellings * labellings.n_rows <= _CODE_BYTES
+        self._codes = self._compute_codes(np.arange(labellings.n_labellings)) if fits else None
 
     def between(self, columns: NDArray) -> NDArray[np.float32]:
         """Standardised between-group sums of squares.
@@ -113,19 +114,16 @@ class Contrasts:
         """
         prepared = self._prepare(columns)
         chunks = list(self._chunks())
-        if self._moving is not None:
-            parts = in_threads(lambda chunk: self._between_moving(prepared, chunk), chunks, self._n_jobs)
-        else:
-            parts = in_threads(lambda chunk: self._between_codes(prepared, chunk), chunks, self._n_jobs)
+        parts = in_threads(lambda chunk: self._between_chunk(prepared, chunk), chunks, self._n_jobs)
         return np.concatenate(parts)
 
     def _prepare(self, columns: NDArray) -> NDArray[np.float32]:
         """Columns with mean zero (in each block, where rows move inside it) and unit spread, weighted."""
         values = np.asarray(columns, dtype=np.float64)
         weights = self._weights[:, None]
-        blocks = self.design.blocks
+        blocks = self.labellings.blocks
         largest = np.abs(values).max(axis=0)
-        if blocks is None or self.design.whole:
+        if blocks is None or self.labellings.whole:
             values = values - (weights * values).sum(axis=0) / weights.sum()
         else:
             n_blocks = int(blocks.max()) + 1
@@ -142,40 +140,24 @@ class Contrasts:
         return single if self._fold is None else np.asarray(self._fold @ single)
 
     def _chunks(self) -> Iterator[NDArray[np.intp]]:
-        width = max(1, _CHUNK_ELEMENTS // self.design.n_rows)
-        n_labellings = self.design.n_labellings
+        width = max(1, _CHUNK_ELEMENTS // self.labellings.n_rows)
+        n_labellings = self.labellings.n_labellings
         yield from np.split(np.arange(n_labellings), np.arange(width, n_labellings, width))
 
     def _compute_codes(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
-        codes = self.design.scheme.codes(indices)
+        codes = self.labellings.scheme.codes(indices)
         return codes if self._fold is None else codes[:, self._first]
 
-    def _between_codes(self, prepared: NDArray[np.float32], chunk: NDArray[np.intp]) -> NDArray[np.float32]:
+    def _between_chunk(self, prepared: NDArray[np.float32], chunk: NDArray[np.intp]) -> NDArray[np.float32]:
         codes = self._compute_codes(chunk) if self._codes is None else self._codes[chunk]
         moved = self._weights if self._fold is None else self._fold @ self._weights
-        mass = [(codes == group) @ moved for group in range(self.design.n_groups)]
+        mass = [(codes == group) @ moved for group in range(self.labellings.n_groups)]
         total = np.zeros((len(chunk), prepared.shape[1]), dtype=np.float32)
         left: Any = 0.0
-        for group in range(self.design.n_groups - 1):
+        for group in range(self.labellings.n_groups - 1):
             sums = (codes == group).astype(np.float32) @ prepared
             total += sums * sums / mass[group][:, None].astype(np.float32)
             left = left - sums
         # Columns have mean zero, so what the last group has is what the others lack.
         total += left * left / mass[-1][:, None].astype(np.float32)
-        return total
-
-    def _moving_contrasts(self, nuisance: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Orthonormal contrasts of the observed groups with the covariates taken out (Freedman and Lane)."""
-        codes = self.design.scheme.codes(np.arange(1))[0]
-        indicators = (codes[:, None] == np.arange(self.design.n_groups - 1)).astype(np.float64)
-        residuals = indicators - nuisance @ (nuisance.T @ indicators)
-        return np.linalg.qr(residuals)[0].astype(np.float32)
-
-    def _between_moving(self, prepared: NDArray[np.float32], chunk: NDArray[np.intp]) -> NDArray[np.float32]:
-        assert self._moving is not None
-        orders = np.array([self.design.scheme.order(int(index)) for index in chunk])
-        total = np.zeros((len(chunk), prepared.shape[1]), dtype=np.float32)
-        for contrast in self._moving.T:
-            sums = contrast[orders] @ prepared
-            total += sums * sums
         return total

@@ -138,7 +138,10 @@ def unexplained_rows(
     rank = basis.shape[1]
     pivots = qr(basis.T, mode="r", pivoting=True)[1]
     kept = np.sort(pivots[rank:])
-    residuals = (rows - basis @ (basis.T @ rows))[kept]
+    residuals = rows - basis @ (basis.T @ rows)
+    # A column that is explained altogether leaves rounding, which must not be compared.
+    rounding = 1e-13 * np.sqrt(len(rows)) * np.abs(rows).max(axis=0)
+    residuals = np.where(np.abs(residuals).max(axis=0) > rounding, residuals, 0.0)[kept]
     # S'RS = I - U_J U_J', so its inverse square root differs from I in the span of U_J only.
     spanned, values, _ = np.linalg.svd(basis[kept], full_matrices=False)
     stretch = 1 / np.sqrt(np.maximum(1 - values**2, 1e-300)) - 1

@@ -64,7 +64,7 @@ def fit_folds(
     """
     n_features = standardised.shape[1]
     levels = np.array([level for level in _LEVELS if level < n_features] or [n_features])
-    train, test = stratified_folds(labels, n_folds, rng)
+    train, test = stratified_folds(Samples(standardised), labels, n_folds, int(rng.integers(2**31)))
     seeds = rng.integers(2**31, size=n_rounds)
 
     def run(fold: int) -> Fold:

@@ -15,6 +15,7 @@ from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence
 from princdiff.solvers.path import Path, solve_path
+from princdiff.solvers.search import Effort
 from princdiff.solvers.sparsity import normalised
 from princdiff.solvers.whitening import LARGEST_WHITENED, relative_divergence, shrinkage
 
@@ -74,7 +75,7 @@ def solve_grid(
     grid: Grid,
     seed: int,
     whitened: Samples | None = None,
-    effort: str = "fast",
+    effort: str | Effort = "fast",
     n_jobs: int | None = None,
 ) -> Path:
     """Best value and direction of every labelling in every cell of the grid.
@@ -94,7 +95,7 @@ def solve_grid(
     whitened : Samples, optional
         The rows in whitened coordinates, where the grid has all features in that metric; see
         `whitened_samples`.
-    effort : {"fast", "default", "thorough"}
+    effort : {"fast", "default", "thorough"} or Effort
         Of the search.
     n_jobs : int, optional
         Threads.
@@ -133,7 +134,7 @@ def _solve_whitened(
     divergence: Divergence,
     levels: tuple[int, ...],
     seed: int,
-    effort: str,
+    effort: str | Effort,
     n_jobs: int | None,
 ) -> Path:
     n_features = samples.n_features

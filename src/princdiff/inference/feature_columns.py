@@ -2,7 +2,8 @@
 
 Five statistics, because each is blind to something: the difference of means, of mean distances from the
 median (Levene), of the share of the most frequent value (zeros of counts), the Anderson-Darling statistic
-(location most of all) and a smooth one (Neyman: shape as much as location). Their scores are combined in
+(location most of all) and a smooth one (Neyman: shape as much as location); for features with few values
+also Pearson's statistic. Their scores are combined in
 `combined_scores`; the power of the combination beside its parts is in docs/constants.md.
 
 The Anderson-Darling statistic is a sum over Legendre polynomials of the ranks, term k with weight
@@ -24,6 +25,8 @@ _SMOOTH_TERMS = 4
 _ATOM_SHARE = 0.05
 # Columns of one feature: values, distances from the median, the most frequent value, functions of the ranks.
 N_COLUMNS = 3 + N_TERMS
+# With so many values or fewer, each value is looked at as well, as if it were a level of a category.
+MOST_VALUES = 12
 
 
 def legendre_integrals(points: NDArray[np.float64], n_terms: int) -> NDArray[np.float64]:
@@ -99,7 +102,7 @@ class RankFunctions:
         return found
 
 
-def feature_columns(values: NDArray, ranks: RankFunctions) -> NDArray[np.float64]:
+def feature_columns(values: NDArray, ranks: RankFunctions, few_values: bool = False) -> NDArray[np.float64]:
     """Columns whose between-group sums of squares make the statistics of one feature.
 
     Parameters
@@ -108,17 +111,23 @@ def feature_columns(values: NDArray, ranks: RankFunctions) -> NDArray[np.float64
         The feature.
     ranks : RankFunctions
         For these rows.
+    few_values : bool
+        Whether the feature has at most ``MOST_VALUES`` values; then each has a column of its own.
 
     Returns
     -------
-    array of shape (n_rows, N_COLUMNS)
+    array of shape (n_rows, N_COLUMNS) or (n_rows, N_COLUMNS + MOST_VALUES)
+        Columns that are not needed are zero.
     """
-    found = np.empty((N_COLUMNS, len(values)))
+    found = np.zeros((N_COLUMNS + (MOST_VALUES if few_values else 0), len(values)))
     # Squares of very large or very small units must neither overflow nor vanish.
     found[0] = values / max(np.abs(values).max(), 1e-300)
     found[1] = np.abs(found[0] - np.median(found[0]))
     found[2] = values == _most_frequent(values)
-    found[3:] = ranks(values)
+    found[3:N_COLUMNS] = ranks(values)
+    if few_values:
+        distinct = np.unique(values)
+        found[N_COLUMNS : N_COLUMNS + len(distinct)] = values == distinct[:, None]
     return found.T
 
 
@@ -131,21 +140,30 @@ def _most_frequent(values: NDArray) -> float:
     return float(ranked[first[largest]]) if counts[largest] >= _ATOM_SHARE * len(values) else np.nan
 
 
-def statistics_of(between: NDArray[np.float32]) -> NDArray[np.float32]:
+def statistics_of(
+    between: NDArray[np.float32], shares: NDArray[np.float64] | None = None
+) -> NDArray[np.float32]:
     """Statistics of features from the sums of squares of their columns.
 
     Parameters
     ----------
-    between : array of shape (n_labellings, n_features, N_COLUMNS)
+    between : array of shape (n_labellings, n_features, N_COLUMNS or N_COLUMNS + MOST_VALUES)
         Of the columns of `feature_columns`.
+    shares : array of shape (n_features, MOST_VALUES), optional
+        Of the rows that have each value, for features with few values.
 
     Returns
     -------
-    array of shape (n_labellings, n_features, 5)
-        Mean, spread, most frequent value, Anderson-Darling, smooth.
+    array of shape (n_labellings, n_features, 5 or 6)
+        Mean, spread, most frequent value, Anderson-Darling, smooth; for few values Pearson's chi-squared.
     """
-    terms = between[:, :, 3:]
+    terms = between[:, :, 3:N_COLUMNS]
     degrees = np.arange(1, N_TERMS + 1)
     anderson_darling = terms @ (1 / (degrees * (degrees + 1))).astype(between.dtype)
     smooth = terms[:, :, :_SMOOTH_TERMS].sum(axis=2)
-    return np.concatenate([between[:, :, :3], anderson_darling[:, :, None], smooth[:, :, None]], axis=2)
+    parts = [between[:, :, :3], anderson_darling[:, :, None], smooth[:, :, None]]
+    if shares is not None:
+        # Sums of squares are over p (1 - p); Pearson's are over p.
+        missing = (1 - shares).astype(between.dtype)
+        parts.append(np.einsum("lfv,fv->lf", between[:, :, N_COLUMNS:], missing)[:, :, None])
+    return np.concatenate(parts, axis=2)

@@ -51,7 +51,7 @@ def remainder_pvalue(
     float
         (1 + b) / (1 + B).
     """
-    scheme = Scheme(labels.codes[labels.columns[0]], n_permutations, seed)
+    scheme = Scheme(labels.codes[labels.columns[0]], n_permutations, seed, keys=rest.row_keys)
     chunks = np.split(np.arange(scheme.n_labellings), np.arange(_CHUNK, scheme.n_labellings, _CHUNK))
 
     def run(indices: np.ndarray) -> np.ndarray:

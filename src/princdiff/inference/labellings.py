@@ -21,34 +21,43 @@ from princdiff.inference.tuning import held_out_by_level
 class Labellings:
     """A problem and its relabellings, and what the solver says of them."""
 
+    problem: Problem
     samples: Samples
-    codes: NDArray[np.uint8]
-    n_groups: int
-    weights: NDArray[np.float64] | None
     scheme: Scheme
     seed: int
-    divergence: Divergence
 
     @classmethod
     def of(cls, problem: Problem, n_permutations: int, seed: int) -> Labellings:
         """The observed labelling and random ones; rows without what covariates explain."""
-        problem = without_covariates(problem)
+        problem = without_covariates(problem.ordered)
         scheme = scheme_of(problem, n_permutations, seed)
         samples = problem.samples
         if problem.scale == "within":
             rows = problem.dense_rows('scale="within"')
-            rows = _standardised_within(rows, problem.codes, problem.weights)
+            rows = standardised_within(rows, problem.codes, problem.weights)
             samples = Samples(rows, problem.scale, weights=problem.weights)
             samples.refuse_overflow(problem.divergence.degree)
-        return cls(
-            samples,
-            problem.codes,
-            problem.n_groups,
-            problem.weights,
-            scheme,
-            seed,
-            problem.divergence,
-        )
+        return cls(problem, samples, scheme, seed)
+
+    @property
+    def codes(self) -> NDArray[np.uint8]:
+        """Observed groups."""
+        return self.problem.codes
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return self.problem.n_groups
+
+    @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """Row weights."""
+        return self.problem.weights
+
+    @property
+    def divergence(self) -> Divergence:
+        """What is compared."""
+        return self.problem.divergence
 
     def labels(self, indices: NDArray[np.intp]) -> Labels:
         """Labellings with the given numbers."""
@@ -79,7 +88,7 @@ class Labellings:
         return np.column_stack([values, held_out.argmax(axis=1)]), directions
 
 
-def _standardised_within(
+def standardised_within(
     rows: NDArray, codes: NDArray[np.uint8], weights: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
     """Rows with mean zero and unit variance in each observed group; constants become zero."""

@@ -6,15 +6,14 @@ observed labelling is one of B + 1 that are exchangeable under the null hypothes
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from tqdm import tqdm
 
 from princdiff import __version__
 from princdiff.data import validate
@@ -22,6 +21,9 @@ from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.samples import Samples, Scale
 from princdiff.divergences import Divergence
+from princdiff.inference.adaptive import CellValues, Products
+from princdiff.inference.cells import Cell, combined, leading_cell
+from princdiff.inference.direction_cells import SEARCH_ROWS, DirectionCells, adaptive_grid
 from princdiff.inference.direction_grid import (
     METRICS,
     Grid,
@@ -31,7 +33,9 @@ from princdiff.inference.direction_grid import (
 )
 from princdiff.inference.execution import Checkpoint, fingerprint_of, refuse_unseeded, resumed
 from princdiff.inference.labellings import Labellings
-from princdiff.inference.relabelling import Scheme
+from princdiff.inference.pvalues import Interval, monte_carlo_interval, permutation_pvalue, tie_tolerance
+from princdiff.inference.sampling import SearchRows
+from princdiff.inference.scores import gamma_scores
 from princdiff.inference.tail import pareto_pvalue
 from princdiff.parallel import in_threads, single_threaded_blas
 from princdiff.solvers.starts import marginal_divergences
@@ -39,16 +43,47 @@ from princdiff.solvers.whitening import refuse_to_whiten
 
 SINGLE = ("single features", 1)
 STATISTICS = ("adaptive", "divergence", "paper")
+LEARNERS = (None, "forest")
 # Labellings solved together; the number does not depend on n_jobs, so neither do the results.
-_CHUNK = 50
+_CHUNK = 100
 _CHUNK_ELEMENTS = 20_000_000
 _STARTS = 12
-# Statistics closer than this, in standard deviations of their pool, are tied: single precision and chunk
-# sizes must not decide.
-_TIE = 1e-4
+# Relabellings after which an adaptive test first looks whether it may stop; then twice as many, and so on.
+_FIRST_STAGE = 99
 
 
 @dataclass(frozen=True)
+class PermutationOptions:
+    """How a permutation test is made; see `permutation_test` for the words."""
+
+    n_permutations: int = 999
+    statistic: str = "adaptive"
+    n_features: int | None = None
+    metric: str = "mixed"
+    early_stop: int | None = None
+    tail: str | None = None
+    keep_directions: bool | str = False
+    checkpoint: str | Path | None = None
+    learners: str | None = None
+
+    def __post_init__(self) -> None:
+        validate.check_choice("statistic", self.statistic, STATISTICS)
+        validate.check_choice("metric", self.metric, METRICS)
+        validate.check_choice("tail", self.tail, (None, "pareto"))
+        validate.check_choice("keep_directions", self.keep_directions, (False, True, "dense"))
+        validate.check_choice("learners", self.learners, LEARNERS)
+        validate.check_positive("n_permutations", self.n_permutations, whole=True)
+        if self.early_stop is not None:
+            validate.check_positive("early_stop", self.early_stop, whole=True)
+        if self.n_features is not None and self.statistic != "divergence":
+            raise ValueError(
+                'n_features is for statistic="divergence"; the others choose the sparsity themselves'
+            )
+        if self.learners is not None and self.statistic != "adaptive":
+            raise ValueError('learners= adds to statistic="adaptive"; the others look at directions only')
+
+
+@dataclass(frozen=True, repr=False)
 class PermutationResult:
     """Outcome of a permutation test.
 
@@ -61,18 +96,16 @@ class PermutationResult:
     null : array of shape (n_permutations,)
         The statistic of every relabelling.
     levels : list of (metric, number of features)
-        What was looked at.
+        What was looked at: of cells that are no directions, the name and 0 (single features: 1).
     level_pvalues : array of shape (n_levels,)
-        P-value of each level alone, not corrected for looking at several.
+        P-value of each of them alone, not corrected for looking at several.
     values : array of shape (n_permutations + 1, n_levels)
-        Divergence of every labelling at every level, the observed one first.
+        Their values for every labelling, the observed one first.
     best_level : (metric, number of features)
-        Level at which the observed labelling stands out most; for "paper" the level that
-        cross-validation chose for it.
-    leading_feature : int or None
-        For "adaptive": the feature that stands out most by itself.
+        Where the observed labelling stands out most clearly (the simplest, where several do); for "paper" the
+        level that cross-validation chose.
     smallest_attainable_pvalue : float
-        What the design and the number of permutations allow at best.
+        What the design and the number of permutations made allow at best.
     n_permutations : int
         Relabellings made, the observed one not counted.
     exact : bool
@@ -80,8 +113,22 @@ class PermutationResult:
     extrapolated_pvalue : float or None
         With ``tail="pareto"``: an extrapolation beyond 1 / (B + 1).
     directions : array of shape (n_permutations + 1, n_features) or None
-        With ``keep_directions``: each labelling's direction at its best level (single features aside), or at
-        the largest.
+        With ``keep_directions``: each labelling's direction at its best level, or at the largest.
+    leading_feature : int or None
+        For "adaptive": the feature that stands out most by itself.
+    leading_pair : (int, int) or None
+        For "adaptive": the two features whose dependence differs most.
+    cells : list of Cell
+        For "adaptive": what was looked at, in the order of ``levels``.
+    leading : str
+        For "adaptive": in what the groups differ most clearly, such as "one column alone" or "local
+        structure". It says what stood out, whether or not the p-value is small.
+    contrasts : dict of str to array of shape (n_features,)
+        For "adaptive": the observed labelling's best direction of the scaled features in each metric.
+        "euclidean" has the largest difference in size, "whitened" is the sharpest contrast: the largest
+        difference relative to the variance along it.
+    monte_carlo : Interval
+        99 % interval of the p-value that infinitely many relabellings would give.
     """
 
     statistic: float
@@ -97,6 +144,16 @@ class PermutationResult:
     extrapolated_pvalue: float | None = None
     directions: NDArray | None = None
     leading_feature: int | None = None
+    leading_pair: tuple[int, int] | None = None
+    cells: list[Cell] = field(default_factory=list)
+    leading: str = ""
+    contrasts: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    monte_carlo: Interval | None = None
+
+    def __repr__(self) -> str:
+        how = "all relabellings" if self.exact else f"{self.n_permutations} relabellings"
+        leads = f", leading: {self.leading}" if self.leading else ""
+        return f"PermutationResult(pvalue={self.pvalue:.4g}, statistic={self.statistic:.4g}, {how}{leads})"
 
 
 def permutation_test(
@@ -120,6 +177,7 @@ def permutation_test(
     progress: bool = False,
     keep_directions: bool | str = False,
     checkpoint: str | Path | None = None,
+    learners: str | None = None,
 ) -> PermutationResult:
     """Test whether the groups differ in any direction.
 
@@ -132,8 +190,9 @@ def permutation_test(
     n_permutations : int, default=999
         Random relabellings; all distinct ones where they are fewer.
     statistic : {"adaptive", "divergence", "paper"}, default="adaptive"
-        "adaptive": the best over a grid of sparsity levels and metrics, and over single features, each
-        standardised over all labellings, the observed one included. "divergence": the divergence at
+        "adaptive": directions of several sparsity levels in two metrics, single features, pairs of features,
+        kernels at several bandwidths, lengths of rows and more, made comparable over all labellings and
+        combined; see `PermutationResult.leading` for what stood out. "divergence": the divergence at
         ``n_features``. "paper": the divergence at a sparsity chosen by cross-validation, anew for each
         labelling.
     n_features : int, optional
@@ -161,8 +220,9 @@ def permutation_test(
     sample_weight : array of shape (n_rows,), optional
         Row weights; they travel with the rows.
     early_stop : int, optional
-        For a fixed-level statistic: stop when so many relabellings have reached the observed statistic
-        (Besag and Clifford); the p-value is valid.
+        Stop when so many relabellings have reached the observed statistic (Besag and Clifford): where
+        groups do not differ this saves most of the time. "adaptive" looks after 99, 199, 399, ... of them.
+        The p-value is valid, and coarse where it is large.
     tail : {None, "pareto"}
         Extrapolate small p-values with a generalised Pareto tail.
     random_state : int, RandomState or None
@@ -176,6 +236,9 @@ def permutation_test(
     checkpoint : str or Path, optional
         File in which finished relabellings are kept while the test runs. The same call goes on from it after
         an interruption and gives the same p-value; ``random_state`` must be a number.
+    learners : {None, "forest"}, default=None
+        For "adaptive": add out-of-bag predictions of a random forest, fitted anew for every relabelling.
+        Slow: a forest each.
 
     Returns
     -------
@@ -187,105 +250,97 @@ def permutation_test(
     >>> X = rng.normal(size=(60, 5))
     >>> X[30:, 2] += 1.5
     >>> result = permutation_test(X, np.repeat([0, 1], 30), n_permutations=99, random_state=0)
-    >>> result.pvalue
-    0.01
+    >>> result.pvalue, result.leading
+    (0.01, 'one column alone')
     """
-    validate.check_choice("statistic", statistic, STATISTICS)
-    validate.check_choice("metric", metric, METRICS)
-    validate.check_choice("tail", tail, (None, "pareto"))
-    validate.check_choice("keep_directions", keep_directions, (False, True, "dense"))
-    validate.check_positive("n_permutations", n_permutations, whole=True)
-    if early_stop is not None:
-        validate.check_positive("early_stop", early_stop, whole=True)
-        if statistic != "divergence":
-            raise ValueError(
-                f"early_stop needs a statistic that each relabelling has by itself; {statistic!r} compares "
-                'all of them: use statistic="divergence"'
-            )
+    options = PermutationOptions(
+        n_permutations=n_permutations,
+        statistic=statistic,
+        n_features=n_features,
+        metric=metric,
+        early_stop=early_stop,
+        tail=tail,
+        keep_directions=keep_directions,
+        checkpoint=checkpoint,
+        learners=learners,
+    )
     refuse_unseeded(checkpoint, random_state)
     if metric == "whitened" and scale == "within":
         raise ValueError(
             'metric="whitened" standardises directions over all rows; use scale="pooled" or None'
         )
-    checked = Problem.from_arrays(
+    problem = Problem.from_arrays(
         X,
         y,
         divergence=divergence,
         scale=scale,
         design=Design(sample_weight, blocks, permute, covariates),
     )
-    seed = Run.from_options(random_state).seed_for()
-    problem = Labellings.of(checked, n_permutations, seed)
-    grid = _grid(problem, statistic, n_features, metric)
-    compute = problem.paper_values if statistic == "paper" else problem.values
-    values, directions = _all_labellings(
-        problem, grid, compute, early_stop, n_jobs, progress, keep_directions, checkpoint
-    )
-    cells, leading = grid.cells, None
-    if statistic == "adaptive":
-        cells = [*cells, SINGLE]
-        single, leading = _best_single_feature(problem, len(values), n_jobs)
-        values = np.column_stack([values, single])
-        scores = standardised(values)
-        best = scores.argmax(axis=1)
-    elif statistic == "paper":
-        best = values[:, -1].astype(np.intp)
-        values = values[:, :-1]
-        scores = values[np.arange(len(values)), best][:, None]
-    else:
-        scores, best = values, np.zeros(len(values), dtype=np.intp)
-    result = _summarise(problem.scheme, cells, values, scores.max(axis=1), best, directions, tail)
-    return replace(result, leading_feature=leading)
+    return run_permutations(problem, Run.from_options(random_state, n_jobs, progress), options)
 
 
-def _grid(problem: Labellings, statistic: str, n_features: int | None, metric: str) -> Grid:
-    available = problem.samples.n_features
-    if n_features is not None and statistic != "divergence":
-        raise ValueError(
-            'n_features is for statistic="divergence"; the others choose the sparsity themselves'
-        )
-    if statistic == "divergence":
-        level = available if n_features is None else validate.check_level(n_features, available)
-        if metric == "whitened" and level == available:
-            refuse_to_whiten(level)
-        return single_cell_grid(level, "euclidean" if metric == "mixed" else metric)
-    if statistic == "paper" or problem.samples.scale == "within":
-        metric = "euclidean"
-    return default_grid(available, metric, problem.divergence.degree)
+def run_permutations(problem: Problem, run: Run, options: PermutationOptions) -> PermutationResult:
+    """The test itself, of a problem that was checked."""
+    labellings = Labellings.of(problem, options.n_permutations, run.seed_for())
+    if options.statistic == "adaptive":
+        return _Adaptive(labellings, run, options).result()
+    return _fixed_test(labellings, run, options)
 
 
-def _all_labellings(
-    problem: Labellings,
-    grid: Grid,
-    compute: Callable,
-    early_stop: int | None,
-    n_jobs: int | None,
-    progress: bool,
-    keep: bool | str,
-    checkpoint: str | Path | None,
-) -> tuple[NDArray[np.float64], NDArray | None]:
-    """Values of all labellings, in chunks that are the same whatever the number of jobs."""
-    n_labellings = problem.scheme.n_labellings
-    size = int(np.clip(_CHUNK_ELEMENTS // (_STARTS * problem.samples.n_features), 4, _CHUNK))
-    chunks = np.split(np.arange(n_labellings), np.arange(size, n_labellings, size))
-    bar = tqdm(total=n_labellings, desc="permutations", disable=None if progress else True, leave=False)
+# The statistics that look at directions only.
+
+
+def _fixed_test(problem: Labellings, run: Run, options: PermutationOptions) -> PermutationResult:
+    grid = _fixed_grid(problem, options)
+    compute = problem.paper_values if options.statistic == "paper" else problem.values
+    with single_threaded_blas():
+        whitened = whitened_samples(problem.samples, grid)
+    work = partial(_compute_chunk, compute, grid, whitened, options.keep_directions)
+    kept_chunks = _checkpoint(options, problem, (compute.__name__, grid.cells))
     values: list[NDArray] = []
-    directions: list[NDArray] = []
-    with bar:
-        with single_threaded_blas():
-            whitened = whitened_samples(problem.samples, grid)
-        kept_chunks = _checkpoint(checkpoint, problem, grid, compute, size, keep)
-        run = partial(_compute_chunk, compute, grid, whitened, keep)
-        parts = resumed(run, chunks, n_jobs, kept_chunks)
+    directions: list[NDArray | None] = []
+    chunks = _chunks(problem, problem.scheme.n_labellings, 50)
+    with run.bar("permutations", total=problem.scheme.n_labellings) as bar:
+        parts = resumed(work, chunks, run.n_jobs, kept_chunks)
         for part, kept in parts:
             values.append(part)
-            if kept is not None:
-                directions.append(kept)
+            directions.append(kept)
             bar.update(len(part))
-            if early_stop is not None and _reached(values, early_stop):
+            if options.early_stop is not None and _reached(
+                _fixed_statistics(np.concatenate(values), options)[0], options.early_stop
+            ):
                 parts.close()
                 break
-    return np.concatenate(values), np.concatenate(directions) if directions else None
+    found = np.concatenate(values)
+    statistics, best = _fixed_statistics(found, options)
+    levels = found[:, :-1] if options.statistic == "paper" else found
+    result = _summarise(problem, grid.cells, levels, statistics, int(best[0]), options.tail)
+    if directions[0] is None:
+        return result
+    every = np.concatenate([part for part in directions if part is not None])
+    place = np.minimum(best, every.shape[1] - 1)
+    return replace(result, directions=every[np.arange(len(every)), place])
+
+
+def _fixed_statistics(
+    values: NDArray[np.float64], options: PermutationOptions
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Statistic and level of every labelling."""
+    if options.statistic == "divergence":
+        return values[:, 0], np.zeros(len(values), dtype=np.intp)
+    best = values[:, -1].astype(np.intp)
+    return values[np.arange(len(values)), best], best
+
+
+def _fixed_grid(problem: Labellings, options: PermutationOptions) -> Grid:
+    available, metric = problem.samples.n_features, options.metric
+    if options.statistic == "paper":
+        return default_grid(available, "euclidean", problem.divergence.degree)
+    wanted = options.n_features
+    level = available if wanted is None else validate.check_level(wanted, available)
+    if metric == "whitened" and level == available:
+        refuse_to_whiten(level)
+    return single_cell_grid(level, "euclidean" if metric == "mixed" else metric)
 
 
 def _compute_chunk(
@@ -294,11 +349,178 @@ def _compute_chunk(
     return compute(grid, whitened, indices, keep)
 
 
-def _checkpoint(
-    path: str | Path | None, problem: Labellings, grid: Grid, compute: Callable, size: int, keep: bool | str
-) -> Checkpoint | None:
+# The adaptive statistic.
+
+
+class _Adaptive:
+    """All cells of all labellings, stage by stage if the test may stop early."""
+
+    def __init__(self, labellings: Labellings, run: Run, options: PermutationOptions) -> None:
+        self.labellings, self.run, self.options = labellings, run, options
+        problem = labellings.problem
+        # Rows that are standardised anew for every labelling, or out of core, have directions only.
+        self.plain = problem.scale == "within" or isinstance(problem.rows, RowChunks)
+        metric = "euclidean" if problem.scale == "within" else options.metric
+        degree = problem.divergence.degree
+        if self.plain:
+            self.grid = default_grid(problem.n_features, metric, degree)
+        else:
+            self.grid = adaptive_grid(problem.n_features, problem.n_rows, metric, degree)
+        rows = None
+        if not self.plain:
+            rows = SearchRows.of(problem.sizes, SEARCH_ROWS, np.random.default_rng([labellings.seed, 1]))
+        self.search = DirectionCells(labellings.samples, problem.divergence, self.grid, labellings.seed, rows)
+        self.products: Products | None = None
+
+    def result(self) -> PermutationResult:
+        options = self.options
+        n_labellings = self.labellings.scheme.n_labellings
+        values: list[NDArray] = []
+        directions: list[NDArray | None] = []
+        made = 0
+        with self.run.bar("permutations", total=n_labellings) as bar:
+            parts = self._directions()
+            for stage in _stages(n_labellings, options.early_stop):
+                while made < stage:
+                    part, kept = next(parts)
+                    values.append(part)
+                    directions.append(kept)
+                    made += len(part)
+                    bar.update(len(part))
+                found = self._cells(np.concatenate(values)[:stage], stage)
+                statistics = combined(found.scores, found.cells)
+                if options.early_stop is not None and _reached(statistics, options.early_stop):
+                    break
+            parts.close()
+        return self._summary(found, statistics, directions)
+
+    def _directions(self) -> Generator:
+        """Values of the direction cells, chunk by chunk."""
+        options, labellings = self.options, self.labellings
+        with single_threaded_blas():
+            self.search.prepare()
+        work = partial(_direction_chunk, self.search, labellings, options.keep_directions)
+        kept = _checkpoint(options, labellings, ("adaptive", self.grid.cells))
+        chunks = _chunks(labellings, labellings.scheme.n_labellings, _CHUNK)
+        return resumed(work, chunks, self.run.n_jobs, kept)
+
+    def _cells(self, directions: NDArray[np.float64], n_labellings: int) -> CellValues:
+        """All cells of the first labellings."""
+        n_jobs, labellings = self.run.n_jobs, self.labellings
+        cells = [_direction_cell(metric, level) for metric, level in self.grid.cells]
+        found = CellValues(cells, directions)
+        scheme = labellings.scheme.first(n_labellings)
+        if self.plain:
+            scores = _single_feature_scores(labellings, n_labellings, n_jobs)
+            self.leading_feature = int(scores[0].argmax())
+            found += CellValues([Cell("column", "one column", weight=3.0)], scores.max(axis=1, keepdims=True))
+        else:
+            self.products = Products(labellings.problem, scheme, labellings.seed, n_jobs)
+            with single_threaded_blas():
+                found += self.products.cells()
+            self.leading_feature = int(self.products.alone.features[0].argmax())
+        if self.options.learners == "forest":
+            from princdiff.inference.learner_cell import forest_values
+
+            values = forest_values(labellings.problem, scheme, labellings.seed, n_jobs)
+            found += CellValues([Cell("learner", "random forest", weight=3.0)], values[:, None])
+        return found
+
+    def _summary(
+        self, found: CellValues, statistics: NDArray[np.float64], directions: list[NDArray | None]
+    ) -> PermutationResult:
+        cells = found.cells
+        alone = permutation_pvalue(found.values)
+        best = leading_cell(found.scores[0], alone, cells, len(statistics))
+        result = _summarise(
+            self.labellings, [cell.key for cell in cells], found.values, statistics, best, self.options.tail
+        )
+        n_directions = len(self.grid.cells)
+        kept = None
+        if directions[0] is not None:
+            every = np.concatenate([part for part in directions if part is not None])[: len(statistics)]
+            place = found.scores[:, : every.shape[1]].argmax(axis=1) if every.shape[1] > 1 else 0
+            kept = every[np.arange(len(every)), place]
+        observed = self.search(self.labellings.labels(np.arange(1))).directions[0]
+        return replace(
+            result,
+            directions=kept,
+            cells=cells,
+            leading=cells[best].sentence,
+            leading_feature=self.leading_feature,
+            leading_pair=None if self.products is None else self.products.leading_pair,
+            contrasts=_contrasts(cells[:n_directions], found.scores[0, :n_directions], observed),
+        )
+
+
+def _direction_cell(metric: str, level: int) -> Cell:
+    return Cell("direction", f"{metric} {level}", metric, level, weight=2.0 if level <= 3 else 1.0)
+
+
+def _direction_chunk(
+    search: DirectionCells, labellings: Labellings, keep: bool | str, indices: NDArray[np.intp]
+) -> tuple[NDArray, NDArray | None]:
+    path = search(labellings.labels(indices))
+    n_euclidean = len(search.grid.euclidean)
+    # Relative divergences have no unit; the others are told in that of the scaled features.
+    unit = labellings.samples.unit**labellings.divergence.degree
+    units = np.repeat([unit, 1.0], [n_euclidean, len(search.grid.whitened)])
+    if not keep:
+        return path.values * units, None
+    # The largest level ends the plain metric's; a grid without that metric has its largest at the end.
+    wanted = slice(None) if keep is True else slice((n_euclidean or len(units)) - 1, n_euclidean or None)
+    return path.values * units, path.directions[:, wanted]
+
+
+def _contrasts(
+    cells: list[Cell], scores: NDArray[np.float32], directions: NDArray
+) -> dict[str, NDArray[np.float64]]:
+    """The clearest direction in each metric."""
+    result = {}
+    for metric in ("euclidean", "whitened"):
+        places = [place for place, cell in enumerate(cells) if cell.metric == metric]
+        if places:
+            best = places[int(scores[places].argmax())]
+            result[metric] = directions[best].astype(np.float64)
+    return result
+
+
+def _stages(n_labellings: int, early_stop: int | None) -> Iterator[int]:
+    """Labellings after which to look whether the test may stop."""
+    stage = _FIRST_STAGE + 1
+    while early_stop is not None and stage < n_labellings:
+        yield stage
+        stage *= 2
+    yield n_labellings
+
+
+def _single_feature_scores(problem: Labellings, n_labellings: int, n_jobs: int | None) -> NDArray[np.float64]:
+    """Comparable scores of every feature's own divergence, shape (n_labellings, n_features)."""
+    size = max(1, _CHUNK_ELEMENTS // (problem.samples.n_rows * 10))
+    chunks = np.split(np.arange(n_labellings), np.arange(size, n_labellings, size))
+
+    def run(indices: NDArray[np.intp]) -> NDArray[np.float32]:
+        labels = problem.labels(indices)
+        parts = np.empty((len(indices), problem.samples.n_features), dtype=np.float32)
+        for columns in labels.homogeneous():
+            parts[columns] = marginal_divergences(problem.samples, labels.take(columns), problem.divergence)
+        return parts
+
+    return gamma_scores(np.concatenate(in_threads(run, chunks, n_jobs))).astype(np.float64)
+
+
+# What all statistics share.
+
+
+def _chunks(problem: Labellings, n_labellings: int, most: int) -> list[NDArray[np.intp]]:
+    """Labellings in chunks that are the same whatever the number of jobs."""
+    size = int(np.clip(_CHUNK_ELEMENTS // (_STARTS * problem.samples.n_features), 4, min(most, _CHUNK)))
+    return np.split(np.arange(n_labellings), np.arange(size, n_labellings, size))
+
+
+def _checkpoint(options: PermutationOptions, problem: Labellings, computed: tuple) -> Checkpoint | None:
     """A checkpoint that belongs to these data and parameters, or none."""
-    if path is None:
+    if options.checkpoint is None:
         return None
     samples = problem.samples
     streamed = isinstance(samples.rows, RowChunks)
@@ -319,93 +541,52 @@ def _checkpoint(
         "random_state": problem.seed,
         "blocks or permute": scheme.codes(last),
         "n_permutations": scheme.n_labellings,
-        "statistic, metric or n_features": (compute.__name__, grid.cells),
-        "keep_directions": keep,
-        "the version of princdiff": f"{__version__}, chunks of {size}",
+        "statistic, metric or n_features": computed,
+        "keep_directions": options.keep_directions,
+        "the version of princdiff": f"{__version__}, chunks of {_CHUNK}",
     }
-    return Checkpoint(path, fingerprint_of(parts))
+    return Checkpoint(options.checkpoint, fingerprint_of(parts))
 
 
-def _best_single_feature(
-    problem: Labellings, n_labellings: int, n_jobs: int | None
-) -> tuple[NDArray[np.float64], int]:
-    """The largest single-feature divergence of each labelling, every feature on its own null scale.
+def _reached(statistics: NDArray[np.float64], wanted: int) -> bool:
+    """Whether enough relabellings have reached the observed statistic.
 
-    Also which feature it is for the observed labelling.
-
-    The squared distance of a 0/1 feature grows with the difference of proportions, that of a continuous one
-    with its square: in a table of both the former would drown the latter. Standardised over all labellings,
-    the observed one included, they compare.
+    To stop when so many have, at any of some numbers of relabellings B fixed beforehand, and to report
+    (1 + b) / (1 + B), is valid: to be at most a level, the p-value has to be so at the first of these
+    numbers where stopping would give no more than the level.
     """
-    size = max(1, _CHUNK_ELEMENTS // (problem.samples.n_rows * 10))
-    chunks = np.split(np.arange(n_labellings), np.arange(size, n_labellings, size))
-
-    def run(indices: NDArray[np.intp]) -> NDArray[np.float32]:
-        labels = problem.labels(indices)
-        parts = np.empty((len(indices), problem.samples.n_features), dtype=np.float32)
-        for columns in labels.homogeneous():
-            own = labels.take(columns)
-            values = marginal_divergences(problem.samples, own, problem.divergence)
-            parts[columns] = np.sqrt(np.maximum(values, 0.0))
-        return parts
-
-    roots = np.concatenate(in_threads(run, chunks, n_jobs)).astype(np.float64)
-    scores = standardised(roots)
-    return scores.max(axis=1), int(scores[0].argmax())
-
-
-def _reached(values: list[NDArray], wanted: int) -> bool:
-    """Whether enough relabellings have reached the observed statistic."""
-    scores = np.concatenate(values)[:, 0]
-    return int((scores[1:] >= scores[0] - _tolerance(scores)).sum()) >= wanted
+    return int((statistics[1:] >= statistics[0] - tie_tolerance(statistics)).sum()) >= wanted
 
 
 def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Z-scores of every level over all labellings, the observed one included.
-
-    One symmetric function of the whole pool: this is what keeps the best over levels a valid statistic.
-    """
+    """Z-scores of every level over all labellings, the observed one included."""
     spread = values.std(axis=0)
     flat = spread <= 1e-7 * np.abs(values).max(axis=0)
     return (values - values.mean(axis=0)) / np.where(flat, np.inf, spread)
 
 
-def _tolerance(scores: NDArray[np.float64]) -> float:
-    return _TIE * float(scores.std()) + 1e-7 * float(np.abs(scores).max())
-
-
 def _summarise(
-    scheme: Scheme,
-    cells: list[tuple[str, int]],
+    problem: Labellings,
+    levels: list[tuple[str, int]],
     values: NDArray[np.float64],
     statistics: NDArray[np.float64],
-    best: NDArray[np.intp],
-    directions: NDArray | None,
+    best: int,
     tail: str | None,
 ) -> PermutationResult:
-    z = standardised(values)
-    alone = np.array([_pvalue(column) for column in z.T])
-    kept = None
-    if directions is not None:
-        n_kept = directions.shape[1]
-        place = np.where(best < n_kept, best, z[:, :n_kept].argmax(axis=1))
-        kept = directions[np.arange(len(directions)), place]
+    scheme = problem.scheme
+    exact = scheme.exhaustive and len(statistics) == scheme.n_labellings
+    pvalue = float(permutation_pvalue(statistics))
     return PermutationResult(
         statistic=float(statistics[0]),
-        pvalue=_pvalue(statistics),
+        pvalue=pvalue,
         null=statistics[1:],
-        levels=cells,
-        level_pvalues=alone,
+        levels=levels,
+        level_pvalues=permutation_pvalue(values),
         values=values,
-        best_level=cells[best[0]],
+        best_level=levels[best],
         smallest_attainable_pvalue=max(scheme.smallest_pvalue, 1 / len(statistics)),
         n_permutations=len(statistics) - 1,
-        exact=scheme.exhaustive and len(statistics) == scheme.n_labellings,
+        exact=exact,
         extrapolated_pvalue=pareto_pvalue(statistics[0], statistics[1:]) if tail == "pareto" else None,
-        directions=kept,
+        monte_carlo=(Interval(pvalue, pvalue) if exact else monte_carlo_interval(pvalue, len(statistics))),
     )
-
-
-def _pvalue(statistics: NDArray[np.float64]) -> float:
-    reached = statistics[1:] >= statistics[0] - _tolerance(statistics)
-    return (1 + int(reached.sum())) / len(statistics)

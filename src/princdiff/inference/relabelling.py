@@ -8,14 +8,22 @@ are few, all of them are used and the p-value is exact.
 from __future__ import annotations
 
 import math
+import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from copy import copy
+from functools import cached_property
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
+
+# Labellings that take up so many bytes are drawn once and kept.
+_KEPT_BYTES = 32_000_000
+# Units from which labels are drawn by coins instead of a shuffle.
+_MANY = 2000
 
 
 def scheme_of(problem: Problem, n_permutations: int, seed: int) -> Scheme:
@@ -40,23 +48,31 @@ def scheme_of(problem: Problem, n_permutations: int, seed: int) -> Scheme:
         seed,
         problem.blocks,
         problem.permute or "within",
-        problem.block_names or None,
+        keys=problem.row_keys,
     )
     if scheme.exhaustive and scheme.smallest_pvalue > 0.05:
         warnings.warn(
             f"this design has only {scheme.n_labellings} distinct relabellings: no p-value can be below "
             f"{scheme.smallest_pvalue:.3g}, so nothing can be significant at 5 %",
             UserWarning,
-            stacklevel=4,
+            stacklevel=_users_level(),
         )
     elif not scheme.exhaustive and n_permutations < 19:
         warnings.warn(
             f"n_permutations={n_permutations} cannot give a p-value below 1/{n_permutations + 1}: "
             "use at least 19 for a decision at 5 %, better 999",
             UserWarning,
-            stacklevel=4,
+            stacklevel=_users_level(),
         )
     return scheme
+
+
+def _users_level() -> int:
+    """How many calls up the first one outside this package is, for warnings."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("princdiff"):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 class Scheme:
@@ -74,11 +90,8 @@ class Scheme:
         Block of each row.
     permute : {"within", "whole"}
         What may change sides; ignored without blocks.
-    block_names : sequence of length n_blocks, optional
-        For messages.
-    rows_differ : bool
-        Whether rows of one group differ in what moves with the labels (covariates): then orders count, not
-        labellings, and they are always drawn.
+    keys : array of shape (n_rows,), optional
+        Of `princdiff.data.row_keys`: relabellings then do not depend on the order of the rows.
 
     Attributes
     ----------
@@ -103,27 +116,30 @@ class Scheme:
         seed: int,
         blocks: NDArray[np.intp] | None = None,
         permute: str = "within",
-        block_names: Sequence | NDArray | None = None,
-        rows_differ: bool = False,
+        keys: NDArray[np.uint64] | None = None,
     ) -> None:
         self._seed = seed
         self._codes = codes
         self._whole = blocks is not None and permute == "whole"
         blocks = np.zeros(len(codes), dtype=np.intp) if blocks is None else blocks
         self._blocks = blocks
-        names = np.arange(blocks.max() + 1) if block_names is None else block_names
         if self._whole:
-            self._units = _block_codes(codes, blocks, names)
+            self._units = _block_codes(codes, blocks)
             self._strata = [np.arange(len(self._units))]
         else:
             self._units = codes
-            order = np.argsort(blocks, kind="stable")
+            order = np.lexsort((np.arange(len(codes)) if keys is None else keys, blocks))
             self._strata = np.split(order, np.cumsum(np.bincount(blocks))[:-1])
+        # What is drawn is a shuffle of the units group by group, the largest group first: then relabellings
+        # follow from the sizes of the groups, and neither their names nor the order of rows play a part.
+        sizes = np.bincount(self._units)
+        rank = np.argsort(np.argsort(-sizes, kind="stable"))[self._units]
+        self._by_group = [stratum[np.argsort(rank[stratum], kind="stable")] for stratum in self._strata]
         total = _count_arrangements([self._units[stratum] for stratum in self._strata], n_permutations + 1)
         if total == 1:
             raise ValueError(_impossible(self._whole, blocks))
-        self.exhaustive = total is not None and not rows_differ
-        self.n_labellings = total if total is not None and not rows_differ else n_permutations + 1
+        self.exhaustive = total is not None
+        self.n_labellings = total if total is not None else n_permutations + 1
         # Random relabellings may by chance miss the mirror images of the observed one.
         self.smallest_pvalue = (self._symmetry() if self.exhaustive else 1) / self.n_labellings
         self._listed = self._enumerate() if self.exhaustive else None
@@ -132,6 +148,16 @@ class Scheme:
     def n_rows(self) -> int:
         """Number of rows that have labels."""
         return len(self._codes)
+
+    def first(self, n_labellings: int) -> Scheme:
+        """The first so many of these labellings."""
+        if n_labellings == self.n_labellings:
+            return self
+        other = copy(self)
+        other.__dict__.pop("_all_codes", None)
+        other.n_labellings, other.exhaustive = n_labellings, False
+        other.smallest_pvalue = 1 / n_labellings
+        return other
 
     def _symmetry(self) -> int:
         """Labellings that give the observed partition under other names, and so the same statistic."""
@@ -153,45 +179,96 @@ class Scheme:
         # A test that stops early must not have seen the neighbours of one labelling only.
         return np.concatenate([rows[:1], np.random.default_rng(self._seed).permutation(rows[1:])])
 
-    def order(self, index: int) -> NDArray[np.intp]:
-        """Rows whose labels each row receives in a relabelling; not for whole blocks."""
-        order = np.arange(len(self._codes))
-        if index:
-            rng = np.random.default_rng([self._seed, index])
-            for stratum in self._strata:
-                order[stratum] = rng.permutation(stratum)
-        return order
-
     def codes(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
         """Groups under some relabellings, shape (len(indices), n_rows)."""
+        kept = self.n_labellings * len(self._codes) <= _KEPT_BYTES
+        if kept and np.max(indices, initial=0) < self.n_labellings:
+            return self._all_codes[indices]
+        return self._drawn(indices)
+
+    @cached_property
+    def _all_codes(self) -> NDArray[np.uint8]:
+        return self._drawn(np.arange(self.n_labellings))
+
+    def _drawn(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
         if self._listed is not None:
             units = self._listed[indices]
         else:
-            units = np.array([self._units[self._unit_order(int(index))] for index in indices])
+            units = np.array([self._one(int(index)) for index in indices])
         return units[:, self._blocks] if self._whole else units
 
-    def _unit_order(self, index: int) -> NDArray[np.intp]:
-        if not self._whole:
-            return self.order(index)
-        n_units = len(self._units)
-        return (
-            np.random.default_rng([self._seed, index]).permutation(n_units) if index else np.arange(n_units)
-        )
+    def _one(self, index: int) -> NDArray[np.uint8]:
+        """Groups of the units in one labelling."""
+        if index == 0:
+            return self._units
+        units = np.empty_like(self._units)
+        rng = np.random.default_rng([self._seed, index])
+        for stratum, by_group in zip(self._strata, self._by_group, strict=True):
+            labels = self._units[by_group]
+            fast = len(labels) >= _MANY
+            units[stratum] = shuffled_labels(labels, rng) if fast else rng.permutation(labels)
+        return units
 
 
-def _block_codes(
-    codes: NDArray[np.uint8], blocks: NDArray[np.intp], names: Sequence | NDArray
-) -> NDArray[np.uint8]:
-    """Group of each block, which must be one."""
-    first = np.full(blocks.max() + 1, 255, dtype=np.uint8)
-    first[blocks] = codes
-    mixed = np.unique(blocks[first[blocks] != codes])
-    if len(mixed):
-        raise ValueError(
-            f"block {str(names[mixed[0]])!r} has rows of several groups and cannot change sides as a whole; "
-            'use permute="within" for blocks that were measured in every group'
-        )
-    return first
+def shuffled_labels(labels: NDArray[np.uint8], rng: np.random.Generator) -> NDArray[np.uint8]:
+    """Labels in random order, all orders of them being equally likely; for many rows.
+
+    A shuffle touches memory at random. Instead every row joins a group by the toss of a coin, and as many
+    as are then too many or too few change sides at random: given how many join, all sets of so many rows are
+    equally likely.
+
+    Parameters
+    ----------
+    labels : array of shape (n_rows,), dtype uint8
+        Labels, those of one group side by side.
+    rng : numpy Generator
+
+    Returns
+    -------
+    array of shape (n_rows,), dtype uint8
+
+    Examples
+    --------
+    >>> found = shuffled_labels(np.repeat([0, 1], [7000, 3000]).astype(np.uint8), np.random.default_rng(0))
+    >>> np.bincount(found)
+    array([7000, 3000])
+    """
+    starts = np.flatnonzero(np.r_[True, labels[1:] != labels[:-1]])
+    sizes = np.diff(np.append(starts, len(labels)))
+    result = np.full(len(labels), labels[0])
+    # Rows not yet given away; all of them while there is one group to draw.
+    free: NDArray[np.intp] | None = None
+    for group, size in zip(labels[starts[1:]], sizes[1:], strict=True):
+        room = len(labels) if free is None else len(free)
+        chosen = _random_set(room, int(size), rng)
+        if free is None:
+            # Modulo 256; assignment by a mask would take most of the time.
+            result += chosen.view(np.uint8) * np.uint8((int(group) - int(labels[0])) % 256)
+        else:
+            result[free[chosen]] = group
+        if len(sizes) > 2:
+            free = np.flatnonzero(~chosen) if free is None else free[~chosen]
+    return result
+
+
+def _random_set(n_rows: int, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """A mask of so many rows, all such sets being equally likely."""
+    draws = rng.bit_generator.random_raw(-(-n_rows // 4)).view(np.uint16)[:n_rows]
+    chosen = draws < round(65536 * size / n_rows)
+    excess = int(np.count_nonzero(chosen)) - size
+    if excess:
+        members = np.flatnonzero(chosen if excess > 0 else ~chosen)
+        chosen[rng.choice(members, abs(excess), replace=False)] = excess < 0
+    return chosen
+
+
+def _block_codes(codes: NDArray[np.uint8], blocks: NDArray[np.intp]) -> NDArray[np.uint8]:
+    """Group of each block, which is one."""
+    group = np.empty(blocks.max() + 1, dtype=np.uint8)
+    group[blocks] = codes
+    if (group[blocks] != codes).any():
+        raise ValueError("a block has rows of several groups and cannot change sides as a whole")
+    return group
 
 
 def _impossible(whole: bool, blocks: NDArray[np.intp]) -> str:

@@ -28,8 +28,12 @@ _CONVERGENTS = 24
 # with SciPy to ten digits there.
 _SERIES_END = 3.0
 _TERMS = 28
+# Variation of a statistic beside its size that sums in double, or in single precision, cannot tell from none.
+_ROUNDING = (1e-10, 1e-5)
 # Values scored at a time.
 _BLOCK = 1_000_000
+# The same where few of them are: what fits into the cache of a processor.
+_LARGE_BLOCK = 200_000
 
 
 class Moments(NamedTuple):
@@ -40,13 +44,16 @@ class Moments(NamedTuple):
     skewness: NDArray[np.float64]
 
 
-def gamma_scores(statistics: NDArray) -> NDArray[np.float32]:
+def gamma_scores(statistics: NDArray, above: float | None = None) -> NDArray[np.float32]:
     """Comparable scores of statistics, column by column.
 
     Parameters
     ----------
     statistics : array of shape (n_labellings, n_columns)
         One statistic per column, of all labellings; large values speak against the null hypothesis.
+    above : float, optional
+        Score only what is so many standard deviations above the mean of its column, and give zero to the
+        rest: much faster where nothing but the largest of very many scores is wanted.
 
     Returns
     -------
@@ -62,10 +69,15 @@ def gamma_scores(statistics: NDArray) -> NDArray[np.float32]:
     """
     n_labellings, n_columns = statistics.shape
     scores = np.zeros(statistics.shape, dtype=np.float32)
-    step = max(1, _BLOCK // n_labellings)
+    rounding = _ROUNDING[statistics.dtype == np.float32]
+    step = max(1, (_BLOCK if above is None else _LARGE_BLOCK) // n_labellings)
     for start in range(0, n_columns, step):
         part = np.asarray(statistics[:, start : start + step], dtype=np.float64)
-        scores[:, start : start + step] = _score(part)
+        # What varies by less than rounding is the same under every labelling, such as a flag of one row.
+        size = np.maximum(part.max(axis=0), -part.min(axis=0))
+        with np.errstate(invalid="ignore"):
+            part = part * (np.ptp(part, axis=0) > rounding * size)
+        scores[:, start : start + step] = _score(part) if above is None else _score_large(part, above)
     return scores
 
 
@@ -82,6 +94,29 @@ def _score(values: NDArray[np.float64]) -> NDArray[np.float64]:
         # All others are equal: this labelling is the largest of them all, or like the rest, or the smallest.
         alone = np.where(values > moments.mean, np.log(len(values)), 0.0)
         scores[:, usable] = np.where(flat, alone, found)
+    return scores
+
+
+def _score_large(values: NDArray[np.float64], above: float) -> NDArray[np.float32]:
+    """As `_score`, for the few values far above the mean; the others have the score zero."""
+    count = len(values)
+    centred = values - values.mean(axis=0)
+    squares = centred * centred
+    square = squares.sum(axis=0)
+    cube = np.einsum("ij,ij->j", squares, centred)
+    scores = np.zeros(values.shape, dtype=np.float32)
+    rows, columns = np.nonzero(centred > np.maximum(above * np.sqrt(square / count), 1e-300))
+    own = centred[rows, columns]
+    # Moments of the others from the sums over all: the mean is zero, so the sum of the others is -own.
+    first = -own / (count - 1)
+    second = np.maximum((square[columns] - own**2) / (count - 1), 0.0)
+    third = (cube[columns] - own**3) / (count - 1)
+    variance = np.maximum(second - first**2, 0.0)
+    flat = variance <= 1e-12 * own**2
+    spread = np.sqrt(np.where(flat, 1.0, variance))
+    skewness = (third - 3 * first * second + 2 * first**3) / spread**3
+    found = survival_score(np.where(flat, 0.0, (own - first) / spread), np.where(flat, 0.0, skewness))
+    scores[rows, columns] = np.where(flat, np.log(count), found)
     return scores
 
 

@@ -1,38 +1,87 @@
-"""Which features differ: a smallest set, or all that take part."""
+"""Which features differ: alone, together with others, or along a direction; or a smallest set of them.
+
+*Alone*: the feature's own distribution differs (`alone`). *Together*: its own does not, but its relation to
+another feature does (`relations`). Both kinds of hypotheses go through one step-down maximum, so one
+statement holds for the whole list: the chance that it has any feature of which neither is true is at most
+alpha. A feature that merely goes with one that differs is named by neither.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from tqdm import tqdm
 
 from princdiff.data import validate
-from princdiff.data.labels import Labels
-from princdiff.data.samples import Samples, Scale
-from princdiff.divergences import Divergence, get
-from princdiff.inference.credit import (
-    credit_scores,
-    family_wise_pvalues,
-    fit_folds,
-    shuffled_order,
-    shuffled_scores,
+from princdiff.data.problem import Design, Problem, Run
+from princdiff.data.samples import Scale
+from princdiff.divergences import Divergence
+from princdiff.inference.alone import (
+    ERRORS,
+    alone_scores,
+    extrapolated,
+    levels_adjusted,
+    pooled_discovery_rates,
 )
-from princdiff.inference.permutation import SINGLE, PermutationResult, permutation_test, standardised
-from princdiff.inference.suppressors import MOST_TARGETS, shuffled_gains, suppression_gains
-from princdiff.solvers.solve import solve
-from princdiff.solvers.starts import marginal_divergences
-from princdiff.solvers.whitening import solve_whitened
+from princdiff.inference.attribution import FeatureFacts, features_that_explain
+from princdiff.inference.contrasts import Relabellings
+from princdiff.inference.covariates import without_covariates
+from princdiff.inference.direction_features import features_of_directions
+from princdiff.inference.labellings import standardised_within
+from princdiff.inference.minimal_set import minimal_set
+from princdiff.inference.pvalues import permutation_pvalue, step_down_pvalues
+from princdiff.inference.relabelling import scheme_of
+from princdiff.inference.relations import (
+    RelationScores,
+    has_few_values,
+    product_relation_scores,
+    relation_scores,
+)
 
-_MOST_PASSES = 8
-_MOST_ROUNDS = 20
-_LARGEST = 3 * 10**8
+GOALS = ("all", "minimal", "directions")
+# How the error is shared: single columns, pairs, and a feature with the product of two named ones.
+SHARE_ALONE, SHARE_PAIRS, SHARE_PRODUCTS = 0.72, 0.18, 0.10
+# Pairs listed in the table of relations, whether or not they are selected.
+_LISTED = 200
+# Shuffles behind the p-values of goal="directions".
+_N_SHUFFLES = 199
+# A feature with few values whose own p-value is below this may differ, and its relations because of that.
+_MAY_DIFFER = 0.01
+# Partners that a reason names.
+_SHOWN_PARTNERS = 3
+
+
+@dataclass(frozen=True)
+class SelectionOptions:
+    """What to select, and how sure to be.
+
+    Attributes
+    ----------
+    goal : {"all", "minimal", "directions"}
+        See `select_features`.
+    alpha : float
+        Level.
+    n_permutations : int
+        Relabellings.
+    error : {"fwer", "fdr"}
+        What is controlled.
+    global_pvalue : float, optional
+        P-value of a test of the whole difference. Above ``alpha`` nothing is selected.
+    relations : bool
+        Whether to look at pairs; without them single columns have all of the error.
+    """
+
+    goal: str = "all"
+    alpha: float = 0.05
+    n_permutations: int = 999
+    error: str = "fwer"
+    global_pvalue: float | None = None
+    relations: bool = True
 
 
 @dataclass(frozen=True)
@@ -44,18 +93,32 @@ class SelectionResult:
     selected : bool array of shape (n_features,)
         Which features.
     table : DataFrame with one row per feature
-        ``feature``, ``selected``, ``share`` (of the divergence along the best direction of the selected
-        features), ``score``, ``pvalue`` (adjusted), ``round`` (when it was found, 0 = not) and ``reason``.
-    complement_pvalue : float
-        Permutation p-value of the features not selected. Descriptive: the same rows were used to choose.
+        ``feature``, ``column`` (of the user's table), ``selected``, ``reason`` ("alone", "together with
+        ...", "direction" or nothing), ``score`` (-log of an approximate p-value of its own distribution),
+        ``pvalue`` (of its own distribution, not adjusted), ``pvalue_adj`` (for any reason, adjusted for all
+        features and pairs looked at).
+    columns : DataFrame with one row per column of the user's table
+        ``column``, ``selected``, ``score``, ``pvalue``, ``pvalue_adj`` and ``pvalue_extrapolated`` (below
+        1 / (B + 1) by a gamma law: approximate), all of the column's own distribution.
+    relations : DataFrame with one row per pair, the clearest first
+        ``first``, ``second``, ``dependence <group>`` (correlation of normal scores) for each group,
+        ``change`` (largest minus smallest), ``pvalue_adj``, ``selected``.
     control : str
         What is controlled, in words.
+    n_labellings : int
+        Relabellings behind the p-values, the observed one included.
+    complement_pvalue : float or None
+        For "minimal": permutation p-value of the features not selected. Descriptive, since the same rows were
+        used to choose.
     """
 
     selected: NDArray[np.bool_]
     table: pd.DataFrame
-    complement_pvalue: float
+    columns: pd.DataFrame
+    relations: pd.DataFrame
     control: str
+    n_labellings: int
+    complement_pvalue: float | None = None
 
 
 def select_features(
@@ -63,12 +126,16 @@ def select_features(
     y: ArrayLike,
     *,
     goal: str = "all",
-    scale: Scale = "pooled",
-    divergence: str | Divergence | Callable = "wasserstein2",
     alpha: float = 0.05,
-    n_shuffles: int = 199,
-    n_rounds: int = 3,
-    n_permutations: int = 99,
+    n_permutations: int = 999,
+    error: str = "fwer",
+    divergence: str | Divergence | Callable = "wasserstein2",
+    scale: Scale = "pooled",
+    blocks: ArrayLike | None = None,
+    permute: str = "auto",
+    covariates: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    columns: ArrayLike | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -81,26 +148,40 @@ def select_features(
         Rows of all groups.
     y : array of shape (n_rows,)
         Group of each row.
-    goal : {"all", "minimal"}, default="all"
-        "all": every feature that takes part, near-duplicates and suppressors included, with the
-        family-wise error controlled. "minimal": a small set without which the groups can no longer be
-        told apart.
-    scale : {"pooled", None}, default="pooled"
-        Scaling of the features for "minimal"; "all" compares features on their pooled scale.
-    divergence : str, Divergence or callable, default="wasserstein2"
-        What "different" means for two columns of numbers, see `princdiff.divergences.available`.
+    goal : {"all", "minimal", "directions"}, default="all"
+        "all": every feature whose own distribution differs, or whose relation to another feature does.
+        "minimal": a small set without which the groups can no longer be told apart. "directions": as "all",
+        and the features that take part in sparse directions: they need not differ in any way by
+        themselves or in pairs, but make a difference of others clearer.
     alpha : float, default=0.05
         Level.
-    n_shuffles : int, default=199
-        Joint shuffles behind every p-value of "all".
-    n_rounds : int, default=3
-        Directions looked for in succession.
-    n_permutations : int, default=99
-        Relabellings of the test of the complement.
+    n_permutations : int, default=999
+        Random relabellings; all distinct ones where they are fewer.
+    error : {"fwer", "fdr"}, default="fwer"
+        Control the chance of any false feature, or the expected share of false ones among those that
+        differ alone (pairs keep the former).
+    divergence : str, Divergence or callable, default="wasserstein2"
+        What "different" means along directions, for "minimal" and "directions"; see
+        `princdiff.divergences.available`. Single features and pairs are compared in several ways at once
+        (means, spreads, shares, ranks; correlations of ranks), whatever the divergence.
+    scale : {None, "pooled", "within"}, default="pooled"
+        Scaling of the features. Single features are compared in any unit alike; with "within" they are
+        standardised in each group first, so that neither a shift nor a spread counts as a difference.
+    blocks : array of shape (n_rows,), optional
+        Pairs, strata or donors.
+    permute : {"auto", "within", "whole"}, default="auto"
+        Relabel rows inside their block, or whole blocks; "auto": whole where every block lies in one group.
+    covariates : array of shape (n_rows,) or (n_rows, n_covariates), optional
+        Numbers whose linear effect is taken out first.
+    sample_weight : array of shape (n_rows,), optional
+        Row weights; they travel with the rows.
+    columns : array of str of shape (n_features,), optional
+        Column of a table that each feature belongs to: the 0/1 levels of a category, or a number and its mark
+        for missing values, are judged as one column first. Default: each feature is a column.
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
-        Threads.
+        Threads; they do not change the result.
     progress : bool, default=False
         Show a progress bar.
 
@@ -110,308 +191,318 @@ def select_features(
 
     Notes
     -----
-    Error control of "all": under the hypothesis that the unselected features are jointly independent of the
-    labels and of the selected ones, the chance of any false selection is at most ``alpha`` (half of it for
-    credit, half for suppressors). Features that depend on each other stay so in the null distribution.
+    "all" with ``error="fwer"`` promises: with probability at least 1 - ``alpha`` every feature named "alone"
+    differs in distribution, and every pair named "together" goes together differently. What is assumed:
+    the relabellings are right (rows, or blocks, are exchangeable where nothing differs), and the features and
+    pairs that do not differ have jointly the same distribution in the groups; for pairs, after each feature
+    is brought to normal scores within its group, which makes that part approximate. Of the error 72 %
+    is for single features, 18 % for pairs, and 10 % for features that go with the product of two
+    features already named. The largest score is itself a test of the whole difference at level ``alpha``, so
+    nothing is named where nothing differs but for that chance.
+
+    "directions" adds features under a stronger assumption: those not selected are jointly independent of the
+    labels and of the selected ones. A feature that goes with a shifted one, and is not shifted itself, takes
+    part in the best direction and is named. Half of ``alpha`` is for these.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 10))
     >>> X[150:, 4] += 1
-    >>> result = select_features(X, np.repeat([0, 1], 150), random_state=0)
-    >>> np.flatnonzero(result.selected)
-    array([4])
+    >>> X[150:, 7] = 0.9 * X[150:, 2] + 0.4 * X[150:, 7]
+    >>> result = select_features(X, np.repeat([0, 1], 150), n_permutations=199, random_state=0)
+    >>> result.table.loc[result.selected, ["feature", "reason"]]
+      feature            reason
+    2      x2  together with x7
+    4      x4             alone
+    7      x7  together with x2
     """
-    validate.check_choice("goal", goal, ("all", "minimal"))
-    validate.check_choice("scale", scale, (None, "pooled"))
-    for name, value in (
-        ("n_shuffles", n_shuffles),
-        ("n_rounds", n_rounds),
-        ("n_permutations", n_permutations),
-    ):
-        validate.check_positive(name, value, whole=True)
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha must be between 0 and 1, got {alpha!r}")
-    if goal == "all" and 1 / (n_shuffles + 1) > alpha / 2:
+    options = SelectionOptions(goal, alpha, n_permutations, error)
+    check_options(options)
+    design = Design(sample_weight, blocks, permute, covariates)
+    problem = Problem.from_arrays(X, y, divergence=divergence, scale=scale, design=design)
+    if columns is not None:
+        problem = _with_columns(problem, columns)
+    return select(problem, Run.from_options(random_state, n_jobs, progress), options)
+
+
+def check_options(options: SelectionOptions) -> None:
+    """Refuse options that make no sense."""
+    validate.check_choice("goal", options.goal, GOALS)
+    validate.check_choice("error", options.error, ERRORS)
+    validate.check_positive("n_permutations", options.n_permutations, whole=True)
+    if not 0 < options.alpha < 1:
+        raise ValueError(f"alpha must be between 0 and 1, got {options.alpha!r}")
+
+
+def _with_columns(problem: Problem, columns: ArrayLike) -> Problem:
+    names = tuple(map(str, np.asarray(columns).ravel()))
+    if len(names) != problem.n_features:
         raise ValueError(
-            f"n_shuffles={n_shuffles} cannot give an adjusted p-value below {alpha / 2:g}; "
-            f"use at least {int(np.ceil(2 / alpha)) - 1}"
+            f"columns must name the column of each of the {problem.n_features} features, got {len(names)}"
         )
-    checker = BaseEstimator()
-    rows = validate.check_rows(checker, X, reset=True)
-    names = getattr(checker, "feature_names_in_", None)
-    names = np.array([f"x{j}" for j in range(rows.shape[1])]) if names is None else np.asarray(names)
-    classes, codes = validate.check_groups(y, rows.shape[0])
-    labels = Labels(codes, len(classes))
-    compared = get(divergence)
-    rng = validate.generator(random_state)
-    bar = tqdm(desc="selection", disable=None if progress else True, leave=False)
-    with bar:
-        if goal == "all":
-            finder = _CompleteSelection(rows, labels, compared, alpha, n_shuffles, n_rounds, rng, n_jobs, bar)
-            table = finder.run(names)
-            rest = np.flatnonzero(~table["selected"].to_numpy())
-            test = _test(rows, codes, rest, "pooled", compared, n_permutations, rng, n_jobs)
-            control = f"family-wise error at most {alpha:g} over all {rows.shape[1]} features"
-        else:
-            table, test = _minimal(
-                rows, labels, codes, names, scale, compared, alpha, n_permutations, rng, n_jobs, bar
-            )
-            control = f"features are taken out until the rest does not differ at level {alpha:g}"
-        selected = table["selected"].to_numpy()
-        table["share"] = _shares(rows, labels, compared, selected, rng, n_jobs)
-        complement = 1.0 if test is None else test.pvalue
-    columns = ["feature", "selected", "share", "score", "pvalue", "round", "reason"]
-    return SelectionResult(selected, table[columns], complement, control)
+    return replace(problem, units=names)
 
 
-class _CompleteSelection:
-    """Rounds of credit, then suppressors, until nothing new is found."""
-
-    def __init__(
-        self,
-        rows: Any,
-        labels: Labels,
-        divergence: Divergence,
-        alpha: float,
-        n_shuffles: int,
-        n_rounds: int,
-        rng: np.random.Generator,
-        n_jobs: int | None,
-        bar: tqdm,
-    ) -> None:
-        self._values, self._varying = _standardised(rows)
-        self._labels, self._divergence = labels, divergence
-        self._alpha, self._n_shuffles, self._n_rounds = alpha / 2, n_shuffles, n_rounds
-        self._rng, self._n_jobs, self._bar = rng, n_jobs, bar
-        n_features = self._values.shape[1]
-        self._scores, self._pvalues = np.zeros(n_features), np.ones(n_features)
-        self._round = np.zeros(n_features, dtype=int)
-        self._reason = np.full(n_features, "", dtype=object)
-
-    def run(self, names: NDArray) -> pd.DataFrame:
-        folds = fit_folds(
-            self._values, self._labels, self._divergence, self._rng, 5, self._n_rounds, self._n_jobs
-        )
-        observed = credit_scores(self._values, folds, self._divergence)
-        number = 1
-        for _ in range(_MOST_PASSES):
-            if not self._credit_pass(folds, observed, number):
-                break
-            number += 1
-        while self._round.any() and self._suppressor_pass(names, number) and number < _MOST_ROUNDS:
-            number += 1
-        return pd.DataFrame(
-            {
-                "feature": names,
-                "selected": self._round > 0,
-                "score": self._scores,
-                "pvalue": self._pvalues,
-                "round": self._round,
-                "reason": self._reason,
-            }
-        )
-
-    def _seeds(self) -> NDArray[np.int64]:
-        self._bar.update()
-        return self._rng.integers(2**31, size=self._n_shuffles)
-
-    def _open(self) -> NDArray[np.intp]:
-        return np.flatnonzero((self._round == 0) & self._varying)
-
-    def _credit_pass(self, folds: list, observed: NDArray, number: int) -> bool:
-        """One step down: what was found no longer takes part in the shuffles."""
-        features = self._open()
-        if len(features) == 0:
-            return False
-        seeds = self._seeds()
-        shuffled = shuffled_scores(self._values, features, folds, self._divergence, seeds, self._n_jobs)
-        # A feature's own divergence is one more score: weak features of another kind than the leading ones
-        # (0/1 beside continuous) have little credit along any direction.
-        alone = self._single_features(features, [shuffled_order(folds, seed) for seed in seeds])
-        scores, pvalues = family_wise_pvalues(
-            np.concatenate([observed[:, features], alone[:1]]),
-            np.concatenate([shuffled, alone[1:, None, :].astype(np.float32)], axis=1),
-        )
-        found = pvalues <= self._alpha
-        self._scores[features] = scores
-        # Half of the error is kept for suppressors, hence the factor two.
-        self._pvalues[features] = np.minimum(1.0, 2 * pvalues)
-        self._round[features[found]] = number
-        self._reason[features[found]] = "differs along the directions found"
-        return bool(found.any())
-
-    def _single_features(self, features: NDArray[np.intp], orders: list[NDArray[np.intp]]) -> NDArray:
-        """Root divergence of each feature, observed and under the shuffles, (n_shuffles + 1, n_features)."""
-        codes = self._labels.codes[0]
-        # To shuffle the rows of the features is to shuffle the labels the other way.
-        permuted = np.array([codes, *(codes[np.argsort(order)] for order in orders)])
-        labels = Labels(permuted, self._labels.n_groups)
-        samples = Samples(self._values[:, features])
-        values = marginal_divergences(samples, labels, self._divergence, self._n_jobs)
-        return np.sqrt(np.maximum(values, 0.0))
-
-    def _suppressor_pass(self, names: NDArray, number: int) -> bool:
-        features = self._open()
-        chosen = np.flatnonzero(self._round > 0)
-        targets = self._differing(chosen)
-        if len(features) == 0 or len(targets) == 0:
-            return False
-        values = np.ascontiguousarray(self._values.T)
-        candidates = values[features]
-        gains = suppression_gains(values[targets], candidates, self._labels, self._divergence)
-        null = shuffled_gains(
-            values[targets], candidates, self._labels, self._divergence, self._seeds(), self._n_jobs
-        )
-        pvalues = (1 + (null[:, None] >= gains.max(axis=0)[None]).sum(axis=0)) / (1 + len(null))
-        self._pvalues[features] = np.minimum(self._pvalues[features], np.minimum(1.0, 2 * pvalues))
-        found = np.flatnonzero(pvalues <= self._alpha)
-        for position in found:
-            target = names[targets[gains[:, position].argmax()]]
-            self._round[features[position]] = number
-            self._reason[features[position]] = f"hides a difference of {target}"
-        return len(found) > 0
-
-    def _differing(self, chosen: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Selected features that differ by themselves, the most different first."""
-        samples = Samples(self._values[:, chosen])
-        codes = self._labels.codes[0]
-        permuted = np.array([codes, *(self._rng.permutation(codes) for _ in range(self._n_shuffles))])
-        values = marginal_divergences(
-            samples, Labels(permuted, self._labels.n_groups), self._divergence, self._n_jobs
-        )
-        reached = (values[1:].max(axis=1)[:, None] >= values[0][None]).sum(axis=0)
-        significant = (1 + reached) / (1 + self._n_shuffles) <= self._alpha
-        order = np.argsort(-values[0], kind="stable")
-        return chosen[order[significant[order]]][:MOST_TARGETS]
+def select(problem: Problem, run: Run, options: SelectionOptions) -> SelectionResult:
+    """Find the features in which the groups of a problem differ; see `select_features`."""
+    problem.require_memory()
+    if options.goal == "minimal":
+        return _minimal(problem, run, options)
+    finder = _Selection(problem, run, options)
+    if options.relations:
+        finder.columns_and_pairs()
+        finder.products()
+    else:
+        finder.single_columns()
+    if options.goal == "directions":
+        finder.directions()
+    return finder.result()
 
 
-def _standardised(rows: Any) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """Features with mean zero and unit variance over all rows, shape (n_rows, n_features)."""
-    if rows.shape[0] * rows.shape[1] > _LARGEST:
-        raise ValueError(
-            f"{rows.shape[0]} x {rows.shape[1]} values are too many for goal='all', which shuffles them as a "
-            "dense array; choose the features to look at first, or a sample of the rows"
-        )
-    samples = Samples(rows.tocsc() if sp.issparse(rows) else rows, "pooled")
-    values = samples.feature_columns(np.arange(rows.shape[1])).T
-    return np.ascontiguousarray(values), samples.varying
-
-
-def _shares(
-    rows: Any,
-    labels: Labels,
-    divergence: Divergence,
-    selected: NDArray[np.bool_],
-    rng: np.random.Generator,
-    n_jobs: int | None,
-) -> NDArray[np.float64]:
-    """Shares of the selected features in the divergence along their best direction."""
-    shares = np.zeros(rows.shape[1])
-    features = np.flatnonzero(selected)
-    if divergence.degree == 0:
-        shares[features] = np.nan
-    elif len(features):
-        samples = Samples(rows[:, features], "pooled")
-        options: dict[str, Any] = {"effort": "fast", "rng": rng, "n_jobs": n_jobs}
-        shares[features] = solve(samples, labels, divergence, level=len(features), **options).shares
-    return shares
-
-
-def _test(
-    rows: Any,
-    codes: NDArray[np.uint8],
-    features: NDArray[np.intp],
-    scale: Scale,
-    divergence: Divergence,
-    n_permutations: int,
-    rng: np.random.Generator,
-    n_jobs: int | None,
-) -> PermutationResult | None:
-    """Test of the difference in some of the features; None where there is none left."""
-    if len(features) == 0:
-        return None
-    return permutation_test(
-        rows[:, features],
-        codes,
-        n_permutations=n_permutations,
-        divergence=divergence,
-        scale=scale,
-        random_state=int(rng.integers(2**31)),
-        n_jobs=n_jobs,
-    )
-
-
-def _minimal(
-    rows: Any,
-    labels: Labels,
-    codes: NDArray[np.uint8],
-    names: NDArray,
-    scale: Scale,
-    divergence: Divergence,
-    alpha: float,
-    n_permutations: int,
-    rng: np.random.Generator,
-    n_jobs: int | None,
-    bar: tqdm,
-) -> tuple[pd.DataFrame, PermutationResult | None]:
-    """Take out the features of the level that stands out most, test the rest, go on.
-
-    Also the last test: that of the features left.
-    """
-    n_features = rows.shape[1]
-    score, pvalue = np.zeros(n_features), np.ones(n_features)
-    found_in = np.zeros(n_features, dtype=int)
-    number = 0
-    while True:
-        bar.update()
-        number += 1
-        rest = np.flatnonzero(found_in == 0)
-        test = _test(rows, codes, rest, scale, divergence, n_permutations, rng, n_jobs)
-        if test is None:
-            break
-        pvalue[rest] = test.pvalue
-        if test.pvalue > alpha or number > _MOST_ROUNDS:
-            break
-        direction = _leading_direction(Samples(rows[:, rest], scale), labels, divergence, test, rng, n_jobs)
-        chosen = rest[direction != 0]
-        score[chosen] = np.abs(direction[direction != 0])
-        found_in[chosen] = number
-    reason = np.where(found_in > 0, "needed to tell the groups apart", "")
+def _minimal(problem: Problem, run: Run, options: SelectionOptions) -> SelectionResult:
+    found = minimal_set(problem, run, options.alpha, options.n_permutations)
     table = pd.DataFrame(
         {
-            "feature": names,
-            "selected": found_in > 0,
-            "score": score,
-            "pvalue": pvalue,
-            "round": found_in,
-            "reason": reason,
+            "feature": problem.names,
+            "column": problem.units,
+            "selected": found.selected,
+            "reason": np.where(found.selected, "needed to tell the groups apart", ""),
+            "score": np.nan,
+            "pvalue": found.pvalue,
+            "pvalue_adj": found.pvalue,
         }
     )
-    return table, test
+    control = f"features are taken out until the rest does not differ at level {options.alpha:g}"
+    empty = pd.DataFrame()
+    return SelectionResult(
+        found.selected, table, empty, empty, control, options.n_permutations + 1, found.complement_pvalue
+    )
 
 
-def _leading_direction(
-    samples: Samples,
-    labels: Labels,
-    divergence: Divergence,
-    test: PermutationResult,
-    rng: np.random.Generator,
-    n_jobs: int | None,
-) -> NDArray[np.float64]:
-    """The direction that stands out most among those with few features, (n_features,)."""
-    n_features = samples.n_features
-    scores = standardised(test.values)[0]
-    sparse = np.array([level < n_features for _, level in test.levels])
-    # A set of all features would be no answer while a smaller one is significant by itself.
-    clear = sparse & (test.level_pvalues <= test.pvalue)
-    usable = clear if clear.any() else sparse if sparse.any() else np.ones(len(scores), dtype=bool)
-    metric, level = test.levels[int(np.where(usable, scores, -np.inf).argmax())]
-    if (metric, level) == SINGLE:
-        return np.eye(n_features)[test.leading_feature]
-    if metric == "whitened":
-        found = solve_whitened(samples, labels, divergence, level=level, rng=rng, n_jobs=n_jobs)
-    else:
-        found = solve(samples, labels, divergence, level=level, rng=rng, n_jobs=n_jobs)
-    return found.direction
+class _Selection:
+    """The steps of a selection and what they have found so far."""
+
+    def __init__(self, problem: Problem, run: Run, options: SelectionOptions) -> None:
+        self._problem, self._run, self._options = problem, run, options
+        # Half of the error is for directions, where they are asked for.
+        self._alpha = options.alpha * (0.5 if options.goal == "directions" else 1.0)
+        judged = without_covariates(problem)
+        self._labellings = Relabellings.of(
+            judged, scheme_of(judged, options.n_permutations, run.seed_for("selection"))
+        )
+        self._rows: Any = judged.rows
+        if problem.scale == "within":
+            dense = judged.dense_rows('scale="within"')
+            self._rows = standardised_within(dense, judged.codes, judged.weights)
+        self._columns, self._unit_of = _numbered(problem.units)
+        self._alone = alone_scores(self._rows, self._labellings, self._unit_of, run.n_jobs)
+        self._pvalue = permutation_pvalue(self._alone.units)
+        self._feature_pvalue = permutation_pvalue(self._alone.features)
+        self._columns_adjusted = np.ones(len(self._columns))
+        self._adjusted = np.ones(problem.n_features)
+        self._reason = np.full(problem.n_features, "", dtype=object)
+        self._selected = np.zeros(problem.n_features, dtype=bool)
+        self._relations = self._listed(None, np.ones(0))
+        self._looked_at = np.arange(problem.n_features)
+        self._gate = options.global_pvalue is None or options.global_pvalue <= options.alpha
+
+    # The steps.
+
+    def single_columns(self) -> None:
+        """Columns by themselves, with all of the error."""
+        scores = self._alone.units
+        self._name_columns(
+            step_down_pvalues(scores) if self._options.error == "fwer" else pooled_discovery_rates(scores)
+        )
+
+    def columns_and_pairs(self) -> None:
+        """Single columns and pairs, in one step-down maximum."""
+        pairs = relation_scores(self._rows, self._labellings, self._unit_of, self._run.n_jobs)
+        self._looked_at = pairs.features
+        scores = _with_rest(pairs)
+        n_units = len(self._columns)
+        if self._options.error == "fdr":
+            alone = pooled_discovery_rates(self._alone.units) / SHARE_ALONE
+            together = step_down_pvalues(scores)[:-1] / SHARE_PAIRS
+        else:
+            # Scores are about -log of a p-value: the handicap makes pairs share their part of the error.
+            handicap = np.log(max(pairs.n_pairs, 1) / n_units * SHARE_ALONE / SHARE_PAIRS)
+            offsets = np.concatenate([np.zeros(n_units), np.full(scores.shape[1], handicap)])
+            adjusted = step_down_pvalues(np.column_stack([self._alone.units, scores]), offsets)
+            adjusted = adjusted / (1 - SHARE_PRODUCTS)
+            alone, together = adjusted[:n_units], adjusted[n_units:-1]
+        self._name_columns(np.minimum(alone, 1.0))
+        together = np.minimum(together, 1.0)
+        self._relations = self._listed(pairs, together)
+        self._name_pairs(pairs.pairs, together)
+
+    def products(self) -> None:
+        """Features whose relation to the product of two named ones differs."""
+        # Flags and counts are left out: what happens to one of them shows in products with all its partners.
+        named = np.flatnonzero(self._selected & ~self._few_values)
+        named = named[np.lexsort((-self._alone.features[0, named], self._adjusted[named]))]
+        others = self._looked_at[~self._selected[self._looked_at] & ~self._few_values[self._looked_at]]
+        if len(named) == 0 or len(others) == 0:
+            return
+        found = product_relation_scores(self._rows, self._labellings, named, others, self._run.n_jobs)
+        adjusted = np.minimum(step_down_pvalues(_with_rest(found))[:-1] / SHARE_PRODUCTS, 1.0)
+        np.minimum.at(self._adjusted, found.pairs[:, 2], adjusted)
+        for position in np.argsort(adjusted, kind="stable")[: np.count_nonzero(adjusted <= self._alpha)]:
+            *factors, feature = found.pairs[position]
+            self._name_together(feature, [factor for factor in factors if factor >= 0])
+
+    def directions(self) -> None:
+        """Features that take part in directions."""
+        problem = self._problem
+        for name in ("weights", "blocks", "covariates"):
+            if getattr(problem, name) is not None:
+                raise ValueError(f'goal="directions" cannot be combined with {name}; use goal="all"')
+        shuffles = min(_N_SHUFFLES, self._options.n_permutations)
+        found = features_of_directions(problem, self._run, self._selected, self._alpha, shuffles)
+        adjusted = np.minimum(2 * found.adjusted, 1.0)
+        new = ~self._selected & (found.adjusted <= self._alpha)
+        if self._gate:
+            for feature in np.flatnonzero(new):
+                partner = found.partner[feature]
+                hides = "" if partner < 0 else f": hides a difference of {problem.names[partner]}"
+                self._reason[feature] = f"direction{hides}"
+            self._selected |= new
+        self._adjusted = np.minimum(np.minimum(2 * self._adjusted, 1.0), adjusted)
+
+    # Names.
+
+    def _name_columns(self, adjusted: NDArray[np.float64]) -> None:
+        self._columns_adjusted = adjusted
+        self._adjusted = levels_adjusted(self._alone, adjusted)
+        if not self._gate:
+            return
+        clear = self._adjusted <= self._alpha
+        for unit in np.flatnonzero(adjusted <= self._alpha):
+            members = np.flatnonzero(self._unit_of == unit)
+            levels = members[clear[members]]
+            # A column may differ as a whole without any level that does so clearly.
+            chosen = levels if len(levels) else members
+            self._selected[chosen] = True
+            self._reason[chosen] = "alone"
+
+    @cached_property
+    def _few_values(self) -> NDArray[np.bool_]:
+        return has_few_values(self._rows, np.arange(self._problem.n_features))
+
+    def _name_pairs(self, pairs: NDArray[np.intp], adjusted: NDArray[np.float64]) -> None:
+        """Name features for pairs that go together differently, see `attribution`."""
+        order = np.argsort(adjusted, kind="stable")
+        changed = order[: np.count_nonzero(adjusted <= self._alpha)]
+        facts = FeatureFacts(
+            self._unit_of, self._few_values, self._feature_pvalue <= _MAY_DIFFER, self._selected
+        )
+        explaining = features_that_explain(pairs[changed], facts)
+        for feature, partners in explaining.items():
+            self._name_together(feature, partners)
+        # A feature's p-value is that of its clearest pair, unless another feature explains that pair.
+        for place, other in ((0, 1), (1, 0)):
+            own = pairs[:, place]
+            few = self._few_values[own] | self._few_values[pairs[:, other]]
+            mine = ~few | (adjusted > self._alpha) | np.isin(own, list(explaining))
+            np.minimum.at(self._adjusted, own[mine], adjusted[mine])
+
+    def _name_together(self, feature: int, partners: list[int]) -> None:
+        if self._selected[feature] or not self._gate:
+            return
+        names = [self._problem.names[partner] for partner in dict.fromkeys(partners)]
+        shown = names if len(names) <= _SHOWN_PARTNERS else [*names[: _SHOWN_PARTNERS - 1], "others"]
+        self._reason[feature] = "together with " + " and ".join(shown)
+        self._selected[feature] = True
+
+    def _listed(self, pairs: RelationScores | None, adjusted: NDArray[np.float64]) -> pd.DataFrame:
+        """The pairs that stand out most, as a table."""
+        names, classes = self._problem.names, self._problem.classes
+        headings = [
+            "first",
+            "second",
+            *(f"dependence {name}" for name in classes),
+            "change",
+            "pvalue_adj",
+        ]
+        if pairs is None:
+            return pd.DataFrame(columns=[*headings, "selected"])
+        order = np.lexsort((-pairs.scores[0], adjusted))[:_LISTED]
+        table = pd.DataFrame(
+            {
+                "first": [names[feature] for feature in pairs.pairs[order, 0]],
+                "second": [names[feature] for feature in pairs.pairs[order, 1]],
+                **{
+                    f"dependence {name}": pairs.correlations[code, order] for code, name in enumerate(classes)
+                },
+                "change": np.ptp(pairs.correlations[:, order], axis=0),
+                "pvalue_adj": adjusted[order],
+            }
+        )
+        # The correlations of a flag or a count change if its own distribution does, which says nothing new.
+        doubtful = self._few_values & (self._feature_pvalue <= _MAY_DIFFER)
+        plain = ~doubtful[pairs.pairs[order]].any(axis=1)
+        table["selected"] = (table["pvalue_adj"] <= self._alpha) & plain & self._gate
+        return table
+
+    # The outcome.
+
+    def result(self) -> SelectionResult:
+        problem, alone = self._problem, self._alone
+        table = pd.DataFrame(
+            {
+                "feature": problem.names,
+                "column": problem.units,
+                "selected": self._selected,
+                "reason": self._reason,
+                "score": alone.features[0].astype(np.float64),
+                "pvalue": self._feature_pvalue,
+                "pvalue_adj": self._adjusted,
+            }
+        )
+        columns = pd.DataFrame(
+            {
+                "column": self._columns,
+                "selected": (self._columns_adjusted <= self._alpha) & self._gate,
+                "score": alone.units[0].astype(np.float64),
+                "pvalue": self._pvalue,
+                "pvalue_adj": self._columns_adjusted,
+                "pvalue_extrapolated": extrapolated(self._pvalue, alone.units),
+            }
+        )
+        return SelectionResult(
+            self._selected, table, columns, self._relations, self._control(), self._labellings.n_labellings
+        )
+
+    def _control(self) -> str:
+        alpha, n_features = self._options.alpha, self._problem.n_features
+        kinds = (
+            "differs neither alone nor together with others" if self._options.relations else "does not differ"
+        )
+        if self._options.error == "fdr":
+            words = f"Of the features named, a share of at most {alpha:g} is expected to be one that {kinds}."
+        else:
+            words = f"The chance that any feature named is one that {kinds} is at most {alpha:g}."
+        if self._options.relations and len(self._looked_at) < n_features:
+            words += (
+                f" Pairs were looked at among the {len(self._looked_at)} features that depend most on others."
+            )
+        if self._options.goal == "directions":
+            words += (
+                " Features named for a direction need not differ themselves: what is assumed is that those "
+                "not named are independent of the others."
+            )
+        return words
+
+
+def _with_rest(found: RelationScores) -> NDArray[np.float32]:
+    """Scores of kept pairs and, last, the maximum of all others, which are never rejected."""
+    scores = np.column_stack([found.scores, found.rest])
+    scores[0, -1] = -1.0
+    return scores
+
+
+def _numbered(units: tuple[str, ...]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+    """Columns in the order of their first feature, and the column of each feature."""
+    places = {name: place for place, name in enumerate(dict.fromkeys(units))}
+    return tuple(places), np.array([places[name] for name in units], dtype=np.intp)

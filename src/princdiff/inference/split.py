@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from princdiff.data import parameters, validate
 from princdiff.data.labels import Labels
 from princdiff.data.problem import Problem, Run
+from princdiff.data.row_keys import shuffled_members
 from princdiff.data.samples import Scale
 from princdiff.divergences import Divergence, Wasserstein2, report
 from princdiff.inference.tuning import choose_level
@@ -48,6 +49,15 @@ class SplitResult:
         Directions of the scaled features.
     rule : str
         How the splits were combined, in words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from princdiff import split_test
+    >>> X = np.random.default_rng(0).normal(size=(80, 3)) + np.repeat([[0.0], [2.0]], 40, axis=0)
+    >>> result = split_test(X, np.repeat([0, 1], 40), n_permutations=99, random_state=0)
+    >>> result.pvalue, len(result.pvalues)
+    (0.02, 5)
     """
 
     pvalue: float
@@ -135,7 +145,7 @@ class SplitOptions:
 
 def run_splits(problem: Problem, run: Run, options: SplitOptions) -> SplitResult:
     """The split test of a problem."""
-    problem.require_memory()
+    problem = problem.require_memory().ordered
     part, n_splits = options.fraction, options.n_splits
     if np.minimum(np.floor(problem.sizes * part), np.floor(problem.sizes * (1 - part))).min() < 2:
         raise ValueError(
@@ -155,8 +165,8 @@ def _one_split(
 ) -> tuple[float, float, NDArray[np.float64]]:
     """P-value, statistic and direction of one split."""
     fitted = np.zeros(problem.n_rows, dtype=bool)
-    for group in range(problem.n_groups):
-        members = rng.permutation(np.flatnonzero(problem.codes == group))
+    seed = int(rng.integers(2**31))
+    for members in shuffled_members(problem.row_keys, problem.codes, problem.n_groups, seed):
         fitted[members[: round(options.fraction * len(members))]] = True
     part = problem.take_rows(fitted)
     samples, labels, divergence = part.samples, part.labels, part.divergence

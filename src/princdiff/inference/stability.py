@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from princdiff.data import parameters, validate
 from princdiff.data.labels import HELD_OUT, Labels
 from princdiff.data.problem import Problem, Run
+from princdiff.data.row_keys import shuffled_members
 from princdiff.data.samples import Samples, Scale
 from princdiff.divergences import Divergence, Wasserstein2, Workspace
 from princdiff.inference.execution import run_chunks
@@ -44,6 +45,16 @@ class StabilityResult:
         (Shah and Samworth 2013, for unimodal frequencies).
     n_features : int
         Features selected in each half-sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from princdiff import stability_selection
+    >>> X = np.random.default_rng(0).normal(size=(80, 4))
+    >>> X[40:, 2] += 2
+    >>> result = stability_selection(X, np.repeat([0, 1], 40), random_state=0)
+    >>> int(result.frequencies.argmax())
+    2
     """
 
     frequencies: NDArray[np.float64]
@@ -121,7 +132,7 @@ class StabilityOptions:
 
 def run_half_samples(problem: Problem, run: Run, options: StabilityOptions) -> StabilityResult:
     """Selection frequencies of a problem's features over half-samples of its rows."""
-    problem.require_memory()
+    problem = problem.require_memory().ordered
     if problem.sizes.min() < 4:
         small = problem.classes[int(problem.sizes.argmin())]
         raise ValueError(
@@ -134,7 +145,7 @@ def run_half_samples(problem: Problem, run: Run, options: StabilityOptions) -> S
         level = int(choose_level(samples, labels, divergence, rng, n_jobs=run.n_jobs).chosen)
     else:
         level = validate.check_level(options.n_features, samples.n_features)
-    halves = half_samples(labels, options.n_pairs, rng)
+    halves = half_samples(samples, labels, options.n_pairs, rng)
     selected = partial(_selected, samples, halves, divergence, level, int(rng.integers(2**31)))
     pieces = np.array_split(np.arange(halves.n_columns), -(-halves.n_columns // _CHUNK))
     frequencies = np.concatenate(list(run_chunks(selected, pieces, run.n_jobs))).mean(axis=0)
@@ -156,13 +167,13 @@ def _selected(
     return path.directions[:, 0] != 0
 
 
-def half_samples(labels: Labels, n_pairs: int, rng: np.random.Generator) -> Labels:
+def half_samples(samples: Samples, labels: Labels, n_pairs: int, rng: np.random.Generator) -> Labels:
     """Complementary halves of the rows, stratified by group: two columns for each pair."""
     codes = labels.codes[labels.columns[0]]
     result = np.full((2 * n_pairs, len(codes)), HELD_OUT, dtype=np.uint8)
-    for pair in range(n_pairs):
-        for group in range(labels.n_groups):
-            members = rng.permutation(np.flatnonzero(codes == group))
+    for pair, seed in enumerate(rng.integers(2**31, size=n_pairs)):
+        shuffled = shuffled_members(samples.row_keys, codes, labels.n_groups, int(seed))
+        for group, members in enumerate(shuffled):
             middle = len(members) // 2
             result[2 * pair, members[:middle]] = group
             result[2 * pair + 1, members[middle : 2 * middle]] = group

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.labels import HELD_OUT, Labels
+from princdiff.data.row_keys import shuffled_members
 from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence
 from princdiff.solvers.ascent import ascend
@@ -79,7 +80,7 @@ def choose_level(
     -------
     SparsityPath
     """
-    train, test = stratified_folds(labels, n_folds, rng)
+    train, test = stratified_folds(samples, labels, n_folds, int(rng.integers(2**31)))
     levels = default_levels(int(samples.varying.sum()) or 1)
     path = solve_path(samples, train, divergence, levels, rng, n_jobs=n_jobs)
     held_out = _evaluate(samples, test, divergence, path.directions)
@@ -118,7 +119,7 @@ def held_out_by_level(
     trains, tests = [], []
     for column in range(labels.n_columns):
         own = labels.labelling(int(labels.columns[column]))
-        train, test = stratified_folds(own, n_folds, np.random.default_rng(seed))
+        train, test = stratified_folds(samples, own, n_folds, seed)
         trains.append(train.codes)
         tests.append(test.codes)
     n_folds = len(trains[0])
@@ -150,7 +151,7 @@ def choose_penalty(
     The grid falls geometrically from where one feature remains. Each penalty starts from hard-thresholded
     solutions of every level.
     """
-    train, test = stratified_folds(labels, n_folds, rng)
+    train, test = stratified_folds(samples, labels, n_folds, int(rng.integers(2**31)))
     levels = default_levels(int(samples.varying.sum()) or 1)
     path = solve_path(samples, train, divergence, levels, rng, n_jobs=n_jobs)
     n_columns, n_levels, n_features = path.directions.shape
@@ -175,8 +176,11 @@ def choose_penalty(
     return _summarise("penalty", in_data_units, fitted, held_out, directions, one_standard_error)
 
 
-def stratified_folds(labels: Labels, n_folds: int, rng: np.random.Generator) -> tuple[Labels, Labels]:
-    """Labellings of the rows to fit on and of the rows left out, one column per fold."""
+def stratified_folds(samples: Samples, labels: Labels, n_folds: int, seed: int) -> tuple[Labels, Labels]:
+    """Labellings of the rows to fit on and of the rows left out, one column per fold.
+
+    Folds depend on the values of the rows and the seed, not on the order of rows or groups.
+    """
     codes = labels.codes[labels.columns[0]]
     smallest = int(labels.group_sizes.min())
     if smallest < 2:
@@ -187,9 +191,8 @@ def stratified_folds(labels: Labels, n_folds: int, rng: np.random.Generator) -> 
     # Two rows at least of each group on both sides of every fold.
     n_folds = max(2, min(n_folds, smallest // 2))
     fold = np.full(len(codes), -1)
-    for group in range(labels.n_groups):
-        members = np.flatnonzero(codes == group)
-        fold[rng.permutation(members)] = np.arange(len(members)) % n_folds
+    for members in shuffled_members(samples.row_keys, codes, labels.n_groups, seed):
+        fold[members] = np.arange(len(members)) % n_folds
     left_out = fold[None, :] == np.arange(n_folds)[:, None]
     train = np.where(left_out, HELD_OUT, codes)
     test = np.where(left_out, codes, HELD_OUT)

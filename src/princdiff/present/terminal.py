@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 _PROSE = 100
 _PIPED = 100
 _SHOWN = 10
-# Columns for bars and names: what is needed, what is good, what is enough.
-_LEAST_BAR, _MORE_BAR = 6, 14
-_LEAST_NAME, _GOOD_NAME, _LONG_NAME = 12, 36, 60
+_SHOWN_PAIRS = 5
+# Widths of names and of what changed: what is needed, what is enough.
+_LEAST_NAME, _GOOD_NAME = 12, 36
+_LEAST_CHANGE = 16
 _GAP = "  "
 _HARD = "\N{NO-BREAK SPACE}"
 _UNBROKEN = re.compile(r"\bp = |\d %|\bexit code ")
-_KINDS = {"location": "shift", "scale": "spread", "shape": "shape"}
 # How messages of the library call an argument, and how the command line does.
 _OPTIONS = (
     (re.compile(r"\bmissing='(\w+)'"), r"--missing \1"),
@@ -180,20 +180,6 @@ def bar(part: float, width: int, drawn: bool = True) -> str:
     return "█" * (eighths // 8) + ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")[eighths % 8]
 
 
-def number(value: float) -> str:
-    """A mean as short as it can be read.
-
-    Examples
-    --------
-    >>> number(0.00012345), number(1234567.0), number(12.0), number(654.889)
-    ('0.000123', '1.23e+06', '12', '655')
-    """
-    if value == 0 or 1e-4 <= abs(value) < 1e5:
-        digits = 0 if abs(value) >= 1000 else None
-        return f"{value:.0f}" if digits == 0 else f"{value:.3g}"
-    return f"{value:.2e}"
-
-
 # Tables -----------------------------------------------------------------------------------------------------
 
 
@@ -269,135 +255,150 @@ def answer(result: DifferenceResult, screen: Screen, *, notes: Sequence[str] = (
     # Here, not above: a message about a mistyped option must not wait for NumPy.
     from princdiff.result import wording
 
-    certified = result.upper_bound > 0
     lines = [screen.bold(line) for line in screen.prose(wording.headline(result))]
-    if certified:
-        lines += screen.prose(wording.certainty(result))
     lines.append("")
     if result.pvalue > wording.LEVEL:
-        lines += screen.prose("Where the groups differ most, which may well be chance:")
-    lines += feature_table(result, screen)
+        lines += screen.prose("Columns by the size of their difference, which may well be chance:")
+    lines += column_lines(result, screen)
+    lines += relation_lines(result, screen)
     lines.append("")
-    sizes = ", ".join(f"{shorten(printable(name), 40)} {size} rows" for name, size in result.groups.items())
-    facts = [f"Compared: {sizes}; {len(result.table)} features.", *wording.components_sentences(result)]
-    facts.append(wording.test_sentence(result))
-    if not certified:
-        facts.append(wording.certainty(result))
-    facts.append(wording.selection_sentence(result))
-    for fact in facts:
+    groups = zip(wording.group_names(result), result.groups.values(), strict=True)
+    sizes = ", ".join(f"{shorten(printable(name), 40)}: {size} rows" for name, size in groups)
+    n_columns, n_features = len(result.columns), len(result.table)
+    features = f" as {n_features} features" if n_features != n_columns else ""
+    facts = [f"Compared: {sizes}; {n_columns} column{'s' if n_columns != 1 else ''}{features}."]
+    facts += [direction_sentence(result), *wording.components_sentences(result)]
+    facts += [wording.certainty(result), wording.test_sentence(result), wording.selection_sentence(result)]
+    facts += [str(result.parameters.get("why_divergence") or "")]
+    for fact in filter(None, facts):
         lines += screen.prose(fact)
     for note in notes:
         first, *rest = screen.prose(f"Note: {note}", indent=" " * 6)
         lines += [screen.paint("Note:", "33") + first[5:], *rest]
-    return lines
+    return lines if screen.drawn else [line.replace("→", "->") for line in lines]
 
 
-def feature_table(result: DifferenceResult, screen: Screen) -> list[str]:
-    """The leading features: as many columns as the screen has room for."""
-    frame = result.table
-    leading = frame[(frame["weight"] != 0) | frame["selected"]]
-    shown = leading.head(_SHOWN)
+def direction_sentence(result: DifferenceResult) -> str:
+    """The weights of the direction, the largest first."""
+    frame = result.table[result.table["weight"] != 0]
+    if frame.empty:
+        return "No direction tells the groups apart."
+    order = frame["weight"].abs().sort_values(ascending=False, kind="stable").index
+    shown = [
+        f"{frame.at[i, 'weight']:+.2f} {shorten(printable(frame.at[i, 'feature']), 40)}" for i in order[:6]
+    ]
+    more = f", and {len(frame) - 6} more" if len(frame) > 6 else ""
+    return f"Direction: {', '.join(shown)}{more} (of the scaled features)."
+
+
+def column_lines(result: DifferenceResult, screen: Screen) -> list[str]:
+    """The columns of the user's table: those that differ, or the largest differences where none was shown."""
+    from princdiff.result import wording
+
+    frame = result.columns
+    chosen = frame[frame["selected"]]
+    shown = (chosen if len(chosen) else frame.sort_values("effect", ascending=False, kind="stable")).head(
+        _SHOWN
+    )
     if shown.empty:
-        return ["No feature has a weight."]
-    columns = _feature_columns(result, shown, screen)
-    lines = drawn_table(columns, screen)
-    hidden = len(leading) - len(shown)
-    remarks = [f"{screen.dots} and {hidden} more with a weight or selected"] if hidden else []
-    if [column.title for column in columns[6 : 6 + len(result.groups)]] == [
-        column.title for column in _means(result, shown, "")
-    ]:
-        remarks.append("under the groups: their means")
+        return ["No column was compared."]
+    lines = drawn_table(_column_columns(shown, screen), screen)
+    hidden = len(chosen) - len(shown)
+    remarks = [f"{screen.dots} and {hidden} more that differ"] if hidden > 0 else []
+    if shown["pvalue"].notna().any():
+        remarks.append("adjusted p: adjusted for the number of columns looked at")
+    groups = [shorten(printable(name), 30) for name in wording.group_names(result)]
+    remarks.append(f"from {' to '.join(groups)}")
     return lines + [screen.dim(line) for line in (screen.prose("; ".join(remarks)) if remarks else [])]
 
 
-def _feature_columns(result: DifferenceResult, shown: pd.DataFrame, screen: Screen) -> list[Column]:
-    """What fits: names that can be recognised first, then further columns, then longer names and bars."""
-    names = [printable(name) for name in shown["feature"]]
-    share = Column("share", [_percent(share) for share in shown["share"]], right=True)
-    weight = Column(
-        "weight", [f"{weight:+.3f}" for weight in shown["weight"]], right=True, paint=_sign_colour
+def _column_columns(shown: pd.DataFrame, screen: Screen) -> list[Column]:
+    """What fits: names, what changed, its size; then the p-value and the share in the direction."""
+    names = [printable(name) for name in shown["column"]]
+    kind = Column("kind", [str(kind) for kind in shown["kind"]])
+    effect = Column("size", [f"{value:.2f} sd" for value in shown["effect"]], right=True)
+    differs = Column("differs", [_differs(row) for row in shown.to_dict("records")], paint=_yes_colour)
+    after = [effect, differs]
+    if shown["pvalue"].notna().any():
+        after.append(Column("adjusted p", [_known(p, ".2g") for p in shown["pvalue"]], right=True))
+    changes = [printable(change) for change in shown["change"]]
+    longest = max(len("column"), *map(columns_of, names))
+    room = screen.width - _width([kind, *after])
+    name_width = max(_LEAST_NAME, min(longest, _GOOD_NAME, room // 2))
+    room -= name_width + len(_GAP)
+    if room < _LEAST_CHANGE:
+        # A narrow screen: what changed gives way to the names.
+        name = Column("column", [shorten(name, max(_LEAST_NAME, name_width), screen.dots) for name in names])
+        return [name, kind, *after[:1], *after[2:]] if screen.width >= 60 else [name, effect]
+    widest = max(map(columns_of, ("what changed", *changes)))
+    longer = max(0, min(longest - name_width, room - widest))
+    name_width, room = name_width + longer, room - longer
+    name = Column("column", [shorten(name, name_width, screen.dots) for name in names])
+    change = Column(
+        "what changed", [clipped(change, max(room, _LEAST_CHANGE), screen.dots) for change in changes]
     )
-    kind = Column("kind", [_kind(row) for row in shown.to_dict("records")])
-    selected = Column("selected", ["yes" if yes else "-" for yes in shown["selected"]], paint=_yes_colour)
-    longest = max(len("feature"), *map(columns_of, names))
-    after = [weight, kind, selected]
-    room = screen.width - _width([share, *after]) - _LEAST_BAR - len(_GAP)
-    if room < _LEAST_NAME:
-        # A very narrow screen: the share is written as a number anyway.
-        room += _LEAST_BAR + len(_GAP)
-        if room < _LEAST_NAME:
-            after, room = [weight, selected], room + _width([kind])
-        name = Column("feature", [shorten(name, max(_LEAST_NAME, room), screen.dots) for name in names])
-        return [name, share, *after]
-    name_width = min(longest, room, _GOOD_NAME)
-    room -= name_width
-    for choices in _further_columns(result, shown):
-        bundle = next((choice for choice in choices if _width(choice) <= room), [])
-        after += bundle
-        room -= _width(bundle)
-    longer = min(longest, name_width + room, _LONG_NAME) - name_width
-    name = Column("feature", [shorten(name, name_width + longer, screen.dots) for name in names])
-    # Where shares are not defined, squared weights show what leads.
-    leading = shown["share"].fillna(shown["weight"] ** 2)
-    bars = _bars(leading, _LEAST_BAR + min(room - longer, _MORE_BAR), screen)
-    return [name, share, bars, *after]
+    return [name, kind, change, *after]
+
+
+def clipped(text: str, width: int, mark: str = "…") -> str:
+    """What changed, cut after whole parts where it is too long.
+
+    Examples
+    --------
+    >>> clipped("gold 2 % → 10 %, free 40 % → 20 %", 20)
+    'gold 2 % → 10 %'
+    """
+    while columns_of(text) > width and ", " in text:
+        text = text.rpartition(", ")[0]
+    return text if columns_of(text) <= width else _taken(text, max(0, width - len(mark))) + mark
+
+
+def _differs(row: dict[Any, Any]) -> str:
+    if not row["selected"]:
+        return "-"
+    return "alone" if str(row["reason"]).startswith("alone") else "together"
+
+
+def relation_lines(result: DifferenceResult, screen: Screen) -> list[str]:
+    """Pairs that go together differently."""
+    from princdiff.result import wording
+
+    pairs = wording.named_pairs(result).head(_SHOWN_PAIRS)
+    if pairs.empty:
+        return []
+    width = max(_LEAST_NAME, (screen.width - 40) // 2)
+    columns = [
+        Column(side, [shorten(printable(name), width, screen.dots) for name in pairs[side]])
+        for side in ("first", "second")
+    ]
+    texts = [
+        wording.correlations([float(row[f"dependence {group}"]) for group in result.groups])
+        for row in pairs.to_dict("records")
+    ]
+    for place, group in enumerate(wording.group_names(result)):
+        values = [row[place] for row in texts]
+        columns.append(Column(shorten(printable(group), 16), values, right=True))
+    columns.append(Column("adjusted p", [_known(p, ".2g") for p in pairs["pvalue"]], right=True))
+    total = len(wording.selected_relations(result))
+    more = [screen.dim(f"{screen.dots} and {total - len(pairs)} more pairs")] if total > len(pairs) else []
+    return [
+        "",
+        "These go together differently (correlations in each group):",
+        *drawn_table(columns, screen),
+        *more,
+    ]
 
 
 def _width(columns: Sequence[Column]) -> int:
     return sum(column.width + len(_GAP) for column in columns)
 
 
-def _further_columns(result: DifferenceResult, shown: pd.DataFrame) -> list[list[list[Column]]]:
-    """Columns for which there may be room, the most telling first; of each choice one bundle is shown."""
-    choices = [[_means(result, shown, "mean "), _means(result, shown, "")]]
-    if shown["pvalue"].notna().any():
-        choices.append([[Column("adjusted p", [_known(p, ".2g") for p in shown["pvalue"]], right=True)]])
-    if result.parameters.get("scale") == "pooled":
-        alone = [f"{value**0.5:.2f} sd" for value in shown["divergence"].clip(lower=0)]
-        choices.append([[Column("by itself", alone, right=True)]])
-    if shown["stability"].notna().any():
-        choices.append([[Column("stability", [_known(s, ".2f") for s in shown["stability"]], right=True)]])
-    return choices
-
-
-def _means(result: DifferenceResult, shown: pd.DataFrame, prefix: str) -> list[Column]:
-    groups = [name for name in result.groups if f"mean {name}" in shown]
-    return [
-        Column(
-            prefix + shorten(printable(name), 16),
-            [number(value) for value in shown[f"mean {name}"]],
-            right=True,
-        )
-        for name in groups
-    ]
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %" if share == share else "-"
-
-
 def _known(value: float, form: str) -> str:
     return format(value, form) if value == value else "-"
 
 
-def _bars(shares: pd.Series, width: int, screen: Screen) -> Column:
-    most = max(float(shares.max()), 1e-12)
-    bars = [bar(share / most, width, screen.drawn) for share in shares]
-    return Column("", bars, paint=lambda cell: "36" if cell else "")
-
-
-def _kind(row: dict[Any, Any]) -> str:
-    parts = {name: row[name] for name in _KINDS}
-    return _KINDS[max(parts, key=lambda name: parts[name])] if sum(parts.values()) > 0 else "-"
-
-
-def _sign_colour(cell: str) -> str:
-    # Blue and yellow: the pair that every kind of colour vision tells apart. The sign is written too.
-    return {"+": "34", "-": "33"}.get(cell[:1], "")
-
-
 def _yes_colour(cell: str) -> str:
-    return "32" if cell == "yes" else "2"
+    return "2" if cell == "-" else "32"
 
 
 def judgement(scores: pd.DataFrame, screen: Screen) -> list[str]:

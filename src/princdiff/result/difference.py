@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,14 +13,24 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from princdiff.data import validate
 from princdiff.files import write_text
+from princdiff.result.parts import (
+    CertificatePart,
+    Distribution,
+    PathPart,
+    ReferencePart,
+    SelectionPart,
+    TestPart,
+)
+from princdiff.result.schema import from_plain, to_plain
 from princdiff.tables import Coding, encode
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 KIND = "princdiff comparison"
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,11 +43,22 @@ class DifferenceResult:
         How likely so large a difference is if the groups do not differ.
     statistic : float
         Statistic of the test.
-    divergences, upper_bounds : arrays of shape (n_components,)
-        Squared Wasserstein distance along each direction, and what no direction can exceed (NaN: not
-        computed).
     effect : float
-        Wasserstein distance along the first direction, in pooled standard deviations.
+        Distance of the groups along the first direction, in standard deviations, measured on rows that the
+        direction was not fitted on and less what chance gives: near 0 where nothing differs.
+    effect_interval : (float, float)
+        About 95 % confidence for it.
+    groups : dict
+        Rows in each group.
+    columns : DataFrame
+        One row per column of the user's table: does it differ, how, by how much; see `to_frame`.
+    table : DataFrame
+        One row per feature (a level of a category is one); see `to_frame`.
+    relations : DataFrame
+        Pairs of features that go together differently in the groups: first, second, their dependence in each
+        group, change, pvalue (adjusted), selected.
+    divergences, upper_bounds : arrays of shape (n_components,)
+        Divergence along each direction, and what no direction can exceed (NaN: not computed).
     kind : dict
         Parts of the projected difference due to location, scale and shape; they sum to 1.
     directions : DataFrame of shape (n_features, n_components)
@@ -46,17 +68,19 @@ class DifferenceResult:
         whether anything was left to differ, descriptive), effect, location, scale, shape.
     separation : list of lists of shape (n_components, n_groups, n_groups)
         Divergence between every two groups along each direction; see `separation_frame`.
-    groups : dict
-        Rows in each group.
-    table : DataFrame
-        One row per feature; see `to_frame`.
-    test, selection, certificate, path : dicts
-        What was done in each step, and what came out.
-    reference : dict
+    test : TestPart
+        Which test was made, and what it looked at.
+    selection : SelectionPart
+        What "selected" promises.
+    certificate : CertificatePart
+        How far from the best possible direction the one found can be.
+    path : PathPart
+        Divergence against the number of features.
+    reference : ReferencePart
         Scaling of the features and quantiles of the projected groups, for `score`.
     distributions : dict
         Histograms of the leading features by group.
-    codings : list of dict
+    codings : list of Coding
         How columns of the table became features.
     notes : list of str
         Warnings, and everything that was left out or changed.
@@ -66,39 +90,52 @@ class DifferenceResult:
 
     pvalue: float
     statistic: float
+    effect: float
+    effect_interval: tuple[float, float]
+    groups: dict[str, int]
+    columns: pd.DataFrame
+    table: pd.DataFrame
+    relations: pd.DataFrame
     divergences: NDArray[np.float64]
     upper_bounds: NDArray[np.float64]
-    effect: float
     kind: dict[str, float]
     directions: pd.DataFrame
     components: pd.DataFrame
     separation: list[list[list[float]]]
-    groups: dict[str, int]
-    table: pd.DataFrame
-    test: dict[str, Any]
-    selection: dict[str, Any]
-    certificate: dict[str, Any]
-    path: dict[str, Any]
-    reference: dict[str, Any]
-    distributions: dict[str, Any]
-    codings: list[dict[str, Any]]
+    test: TestPart
+    selection: SelectionPart
+    certificate: CertificatePart
+    path: PathPart
+    reference: ReferencePart
+    distributions: dict[str, Distribution]
+    codings: list[Coding]
     notes: list[str]
     parameters: dict[str, Any]
 
     # Reading.
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per feature, the largest share first.
+    def to_frame(self, by: str = "feature") -> pd.DataFrame:
+        """The answer as a table.
+
+        Parameters
+        ----------
+        by : {"feature", "column"}, default="feature"
+            One row per feature, or one per column of the user's table.
 
         Returns
         -------
         DataFrame
-            Columns feature, column (of the user's table), weight, share, selected, pvalue (adjusted),
-            stability, divergence (of the feature alone), location, scale, shape, then mean and sd of each
-            group, then weight and share in further directions. Shares are NaN for a divergence that does
-            not depend on scale.
+            By feature, the largest share first: feature, column (of the user's table), weight, share,
+            selected, pvalue (adjusted), reason (why it was selected), kind (shift, spread, shape,
+            proportion, missing), effect (in standard deviations, chance taken off), stability, divergence
+            (of the feature alone), location, scale, shape, then mean and sd of each group, then weight and
+            share in further directions. Shares are NaN for a divergence that does not depend on scale.
+
+            By column, the selected ones first: column, type, selected, pvalue, reason, kind, effect, change
+            (in words), share.
         """
-        return self.table.copy()
+        validate.check_choice("by", by, ("feature", "column"))
+        return (self.table if by == "feature" else self.columns).copy()
 
     @property
     def upper_bound(self) -> float:
@@ -108,12 +145,17 @@ class DifferenceResult:
     @property
     def null(self) -> NDArray[np.float64]:
         """Statistics of the relabellings; empty for a split test."""
-        return np.asarray(self.test.get("null", []), dtype=np.float64)
+        return self.test.null
 
     @property
     def selected(self) -> list[str]:
-        """Features that take part in the difference, the largest share first."""
+        """Features in which the groups differ, with control of the error, the largest share first."""
         return self.table.loc[self.table["selected"], "feature"].tolist()
+
+    @property
+    def selected_columns(self) -> list[str]:
+        """Columns of the user's table in which the groups differ, the clearest difference first."""
+        return self.columns.loc[self.columns["selected"], "column"].tolist()
 
     def by_column(self) -> pd.Series:
         """Share of each column of the user's table: one-hot features are summed back."""
@@ -149,20 +191,27 @@ class DifferenceResult:
 
     def __repr__(self) -> str:
         names = " vs ".join(self.groups)
-        return f"<DifferenceResult {names}: p = {self.pvalue:.3g}, {len(self.selected)} features>"
+        return (
+            f"<DifferenceResult {names}: p = {self.pvalue:.3g}, {len(self.selected_columns)} columns differ>"
+        )
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from princdiff.present.notebook import result_html
 
-        shown = self.table.head(10)[["feature", "weight", "share", "selected", "divergence"]]
-        return f"<pre>{escape(self.summary())}</pre>" + shown.to_html(index=False, float_format="%.3g")
+        return result_html(self)
 
     def __eq__(self, other: object) -> bool:
+        """Whether everything but the time it took is the same."""
         if not isinstance(other, DifferenceResult):
             return NotImplemented
-        return json.dumps(self.to_dict(), sort_keys=True) == json.dumps(other.to_dict(), sort_keys=True)
+        return self._comparable() == other._comparable()
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _comparable(self) -> str:
+        content = self.to_dict()
+        content["parameters"].pop("seconds", None)
+        return json.dumps(content, sort_keys=True)
 
     # New rows.
 
@@ -179,60 +228,82 @@ class DifferenceResult:
         -------
         DataFrame
             One row per component and group: ``distance`` (Wasserstein, in the units of the projection),
-            ``effect`` (in standard deviations of that group), ``closest`` (whether this group is the
-            closest one), and the number of new rows.
+            ``effect`` (in standard deviations of that group), ``closest`` (whether the effect is the
+            smallest), and the number of new rows. A group's own rows are at distance 0 from it.
         """
-        missing = self.parameters["missing"]
-        codings = [Coding(**{**coding, "levels": _tuple(coding["levels"])}) for coding in self.codings]
-        encoded = encode(rows, codings, missing=missing)
+        encoded = encode(rows, self.codings, missing=self.parameters["missing"])
         for note in encoded.notes:
             warnings.warn(note, UserWarning, stacklevel=2)
-        values = encoded.rows
-        factors = np.asarray(self.reference["factors"])
-        projected = np.asarray(values @ (self.directions.to_numpy() * factors[:, None]))
         records = []
-        for component, name in enumerate(self.directions.columns):
-            own = projected[:, component]
-            for group, stored in self.reference["components"][component].items():
-                levels = np.asarray(self.reference["levels"])
-                gaps = np.quantile(own, levels) - np.asarray(stored["quantiles"])
+        for number, name in enumerate(self.directions.columns):
+            direction = self.directions.iloc[:, number].to_numpy()
+            for group, stored in self.reference.components[number].items():
+                # Each group's rows were scaled in their own way where scale="within".
+                weights = direction * self.reference.factors[group]
+                own = np.asarray(encoded.rows @ weights).ravel() - self.reference.offsets[group] @ weights
+                gaps = np.quantile(own, self.reference.levels) - stored.quantiles
                 distance = float(np.sqrt(np.mean(gaps**2)))
-                effect = distance / stored["sd"] if stored["sd"] > 0 else np.inf
+                # Rounding in another order of summation is no distance.
+                if distance <= 1e-9 * max(np.abs(stored.quantiles).max(), np.finfo(float).tiny):
+                    distance = 0.0
+                effect = 0.0 if distance == 0 else distance / stored.sd if stored.sd > 0 else np.inf
                 records.append((name, group, distance, effect, len(own)))
         frame = pd.DataFrame(records, columns=["component", "group", "distance", "effect", "rows"])
-        closest = frame.groupby("component")["distance"].transform("min")
-        frame["closest"] = frame["distance"] == closest
+        # By the effect, which is what is shown; by the distance where groups have no spread.
+        ranked = frame.sort_values(["component", "effect", "distance"], kind="stable")
+        frame["closest"] = frame.index.isin(ranked.groupby("component", sort=False).head(1).index)
         return frame
 
     # Pictures.
 
+    def plot_columns(self, *, top: int = 12, ax: Axes | None = None) -> Axes:
+        """Draw how much the leading columns differ, in standard deviations, and what changed."""
+        from princdiff.present import result_plots
+
+        return result_plots.columns(self, top, ax)
+
     def plot_projection(self, *, component: int = 0, ax: Axes | None = None) -> Axes:
         """Draw the groups' projected distributions, with the differences of their quantiles."""
-        from princdiff.present import plots
+        from princdiff.present import result_plots
 
-        stored = self.reference["components"][component]
-        quantiles = {group: np.asarray(part["quantiles"]) for group, part in stored.items()}
-        return plots.quantile_densities(quantiles, np.asarray(self.reference["levels"]), ax=ax)
+        return result_plots.projection(self, component, ax)
 
     def plot_weights(self, *, component: int = 0, top: int = 15, ax: Axes | None = None) -> Axes:
         """Draw the leading features' weights and shares."""
-        from princdiff.present import plots
+        from princdiff.present import result_plots
 
-        direction = self.directions.iloc[:, component]
-        shares = None
-        column = "share" if component == 0 else f"share {component + 1}"
-        if self.table[column].notna().any():
-            shares = self.table.set_index("feature")[column].reindex(direction.index).to_numpy()
-        return plots.weights(direction.to_numpy(), direction.index, shares=shares, top=top, ax=ax)
+        return result_plots.weights(self, component, top, ax)
+
+    def plot_relations(self, *, top: int = 10, axes: Sequence[Axes] | None = None) -> NDArray[np.object_]:
+        """Draw the correlations of features that go together differently in each group, and the difference.
+
+        Parameters
+        ----------
+        top : int, default=10
+            How many features.
+        axes : sequence of Axes, optional
+            Where to draw: one more than there are groups.
+
+        Returns
+        -------
+        array of Axes of shape (n_groups + 1,)
+            Pairs that differ with control of the error are outlined in the last.
+        """
+        from princdiff.present import result_plots
+
+        return result_plots.relations(self, top, axes)
 
     def plot_null(self, *, ax: Axes | None = None) -> Axes:
         """Draw the statistic of the relabellings, and the observed one."""
         from princdiff.present import plots
 
         if len(self.null) == 0:
-            raise ValueError(
-                "this comparison used a split test, which has no common null distribution to draw"
+            why = (
+                "a split test was made, which has no common one"
+                if self.test.name == "split"
+                else "no test was made"
             )
+            raise ValueError(f"there is no null distribution to draw: {why}")
         return plots.null_distribution(self.null, self.statistic, self.pvalue, ax=ax)
 
     def plot_path(self, *, ax: Axes | None = None) -> Axes:
@@ -242,30 +313,24 @@ class DifferenceResult:
         if not self.path:
             raise ValueError("the number of features was given, so there is no path to draw")
         return plots.sparsity_path(
-            self.path["grid"], self.path["fitted"], self.path["held_out"], self.path["chosen"], ax=ax
+            self.path.grid, self.path.fitted, self.path.held_out, self.path.chosen, ax=ax
         )
 
     def plot_feature(self, feature: str, *, ax: Axes | None = None) -> Axes:
-        """Draw one feature's distribution in each group."""
-        from princdiff.present import plots
+        """Draw a column, or one of its features, in each group: proportions as bars, else histograms."""
+        from princdiff.present import result_plots
 
-        if feature not in self.distributions:
-            raise ValueError(
-                f"no distribution of {feature!r} is kept; only those of the leading features are"
-            )
-        stored = self.distributions[feature]
-        return plots.histograms(stored["edges"], stored["shares"], feature, ax=ax)
+        return result_plots.feature(self, feature, ax)
 
     # Files.
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain dicts, lists, numbers and strings."""
-        content = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
-        return {"kind_of_file": KIND, "format": FORMAT, **content}
+        """Everything as plain dicts, lists, strings and finite numbers; a missing number is None."""
+        return {"kind_of_file": KIND, "format": FORMAT, **to_plain(self)}
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """Write as JSON text, to a file if a path is given; NaN stands as NaN, which Python reads back."""
-        text = json.dumps(self.to_dict(), allow_nan=True)
+        """Write as JSON text, to a file if a path is given."""
+        text = json.dumps(self.to_dict(), allow_nan=False)
         if path is not None:
             write_text(path, text)
         return text
@@ -298,12 +363,24 @@ def load(path: str | Path) -> DifferenceResult:
     Returns
     -------
     DifferenceResult
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from princdiff import compare, load
+    >>> rng = np.random.default_rng(0)
+    >>> result = compare(rng.normal(size=(30, 2)), rng.normal(size=(30, 2)) + 1, n_permutations=19)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = result.save(f"{folder}/result.json")
+    ...     load(path) == result
+    True
     """
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise FileNotFoundError(f"no such file: {path}") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is not a saved princdiff comparison: {error}") from None
     if not isinstance(content, dict) or content.get("kind_of_file") != KIND:
         raise ValueError(f"{path} is not a saved princdiff comparison")
@@ -311,41 +388,34 @@ def load(path: str | Path) -> DifferenceResult:
         raise ValueError(
             f"{path} has format {content.get('format')!r}; this version of princdiff reads format {FORMAT}"
         )
-    names = [field.name for field in fields(DifferenceResult)]
-    lost = [name for name in names if name not in content]
+    lost = [field.name for field in fields(DifferenceResult) if field.name not in content]
     if lost:
         raise ValueError(f"{path} is incomplete: {', '.join(lost)} is missing")
-    values = {name: content[name] for name in names}
-    for name in ("divergences", "upper_bounds"):
-        values[name] = np.array(values[name], dtype=np.float64)
-    for name in ("directions", "components", "table"):
-        values[name] = _frame(values[name])
-    return DifferenceResult(**values)
+    try:
+        result = from_plain(DifferenceResult, content, "result")
+        _check_consistency(result)
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: {error}") from None
+    return result
 
 
-def _plain(value: Any) -> Any:
-    """NumPy and pandas as what JSON knows."""
-    if isinstance(value, pd.DataFrame):
-        return {
-            "index": _plain(list(value.index)),
-            "columns": [str(name) for name in value.columns],
-            "data": [_plain(value[name].tolist()) for name in value.columns],
-        }
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value
-
-
-def _frame(stored: dict[str, Any]) -> pd.DataFrame:
-    columns = dict(zip(stored["columns"], stored["data"], strict=True))
-    return pd.DataFrame(columns, index=stored["index"], columns=stored["columns"])
-
-
-def _tuple(levels: Any) -> Any:
-    return tuple(levels) if isinstance(levels, list) else levels
+def _check_consistency(result: DifferenceResult) -> None:
+    """Parts that belong together must agree in size, or reading would fail later and elsewhere."""
+    n_features = sum(len(coding.features) for coding in result.codings)
+    n_components = len(result.divergences)
+    sizes = {
+        "directions": (result.directions.shape, (n_features, n_components)),
+        "table": (len(result.table), n_features),
+        "columns": (len(result.columns), len(result.codings)),
+        "upper_bounds": (len(result.upper_bounds), n_components),
+        "components": (len(result.components), n_components),
+        "reference.components": (len(result.reference.components), n_components),
+    }
+    for name, (found, wanted) in sizes.items():
+        if found != wanted:
+            raise ValueError(f"result.{name} has size {found} where {wanted} belongs")
+    for group in result.groups:
+        for name in ("factors", "offsets"):
+            stored = getattr(result.reference, name)
+            if group not in stored or len(stored[group]) != n_features:
+                raise ValueError(f"result.reference.{name} lacks group {group!r}")

@@ -7,21 +7,42 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from princdiff.result import DifferenceResult
 
 LEVEL = 0.05
 _KINDS = {"location": "a shift", "scale": "a change of spread", "shape": "a change of shape"}
+_NAMED = 4
+# So many pairs, and so large a part of them with one column, and it is named as the one that changed.
+_HUB_PAIRS, _HUB_SHARE = 3, 0.6
+_BARE = ("yes", "no", "true", "false", "y", "n", "t", "f")
+_DIRECTION_FEATURES = 3
 
 
 def headline(result: DifferenceResult) -> str:
-    """The answer in one or two sentences."""
-    names = _listed(list(result.groups))
+    """The answer in one to three sentences: whether they differ, in what, and how far apart they are."""
+    names = _listed(group_names(result))
     pvalue = format_pvalue(result)
     if np.isnan(result.pvalue):
-        return f"The groups {names} were not tested. {carriers(result)} {kind_sentence(result)}"
+        return f"The groups {names} were not tested. {distance_sentence(result)}"
     if not result.pvalue <= LEVEL:
         return f"No difference between {names} could be shown ({pvalue})."
-    return f"The groups {names} differ ({pvalue}). {carriers(result)} {kind_sentence(result)}"
+    cut_short = not result.test.exact and result.test.n_permutations < result.test.asked
+    if cut_short and result.test.smallest_attainable_pvalue >= LEVEL:
+        return (
+            f"Whether {names} differ was not decided in time: {result.test.n_permutations} of "
+            f"{result.test.asked} relabellings can give no p-value below {pvalue[4:]}."
+        )
+    return f"The groups {names} differ ({pvalue}). {what_differs(result)} {distance_sentence(result)}"
+
+
+def group_names(result: DifferenceResult) -> list[str]:
+    """What the groups are called; a bare 0, 1, yes or no is told with the column it stands in."""
+    names = [str(name) for name in result.groups]
+    column = result.parameters.get("groups")
+    bare = all(name.lstrip("-").isdigit() or name.lower() in _BARE for name in names)
+    return [f"{column} = {name}" for name in names] if column and bare else names
 
 
 def format_pvalue(result: DifferenceResult) -> str:
@@ -31,43 +52,156 @@ def format_pvalue(result: DifferenceResult) -> str:
     return f"p = {result.pvalue:.2g}"
 
 
-def carriers(result: DifferenceResult) -> str:
-    """How many columns carry how much of the difference."""
-    shares = result.by_column()
-    if result.divergences[0] < 0:
-        return f"The groups overlap along every direction ({_name(result)} {result.divergences[0]:.3g})."
-    if shares.isna().all():
-        return _weighted(result)
-    total, count = 0.0, 0
-    for share in shares:
-        if total >= 0.8 or share <= 0:
+def what_differs(result: DifferenceResult) -> str:
+    """The columns that differ, from what to what; else the pairs; else where the test saw it."""
+    by_itself = result.columns["reason"].astype(str).str.startswith("alone")
+    alone = result.columns[result.columns["selected"] & by_itself]
+    pairs = selected_relations(result)
+    sentences = []
+    if len(alone):
+        sentences.append(_columns_sentence(alone, len(result.columns)))
+    if len(pairs):
+        sentences.append(_pairs_sentence(result, len(alone) > 0))
+    other = result.columns[result.columns["selected"] & ~by_itself]
+    in_pairs = (
+        {str(name) for name in [*pairs["first column"], *pairs["second column"]]} if len(pairs) else set()
+    )
+    rest = [str(name) for name in other["column"] if str(name) not in in_pairs]
+    if rest:
+        sentences.append(f"{_some(rest)} take{'s' if len(rest) == 1 else ''} part only together with others.")
+    if sentences:
+        return " ".join(sentences)
+    if not result.selection.made:
+        return result.test.leading or "Which columns differ was not looked for."
+    leading = result.test.leading or "No single column shows it by itself."
+    return f"{leading} No single column or pair of columns could be named with confidence."
+
+
+def _columns_sentence(alone: pd.DataFrame, total: int) -> str:
+    count = len(alone)
+    shown = alone.head(_NAMED)
+    brief = len(shown) > 2
+    parts = [f"{_cut(str(row.column), 60)} ({_change(str(row.change), brief)})" for row in shown.itertuples()]
+    named = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    of = f" of {total}" if total > count else ""
+    if count == 1:
+        return f"One{of} column{'s' if of else ''} differs: {named}."
+    if total == count:
+        opening = "Both columns differ" if count == 2 else f"All {count} columns differ"
+    else:
+        opening = f"{_number(count)}{of} columns differ"
+    return f"{opening}{', foremost' if count > _NAMED else ':'} {named}."
+
+
+def _change(text: str, brief: bool) -> str:
+    """What changed, to stand in brackets; of several levels only the first where room is short."""
+    text = text.split(", ")[0] if brief else text
+    return text.replace(" (", ", ").replace(")", "")
+
+
+def _pairs_sentence(result: DifferenceResult, also: bool) -> str:
+    """Pairs that go together differently; where one column is in most of them, it is named as such."""
+    pairs = named_pairs(result)
+    opening = "Also, " if also else "No column differs by itself, but "
+    row = pairs.iloc[0]
+    hub, others = _hub(pairs)
+    if others:
+        other = row["second"] if row["first column"] == hub else row["first"]
+        return (
+            f"{opening}{_cut(hub, 40)} goes together differently with {others} other columns, "
+            f"foremost {_cut(str(other), 40)} ({_correlations(result, row)})."
+        )
+    first = f"{_cut(str(row['first']), 40)} and {_cut(str(row['second']), 40)} go together differently"
+    more = ""
+    if len(pairs) > 1:
+        more = "; so does one more pair" if len(pairs) == 2 else f"; so do {len(pairs) - 1} more pairs"
+    return f"{opening}{first} ({_correlations(result, row)}){more}."
+
+
+def _correlations(result: DifferenceResult, row: pd.Series) -> str:
+    values = [float(row[f"dependence {group}"]) for group in result.groups]
+    return f"correlation {' → '.join(correlations(values))}"
+
+
+def named_pairs(result: DifferenceResult) -> pd.DataFrame:
+    """Pairs that go together differently in the order in which they are told: those of a hub first."""
+    pairs = selected_relations(result)
+    if pairs.empty:
+        return pairs
+    hub, others = _hub(pairs)
+    if not others:
+        return pairs
+    outside = (pairs["first column"] != hub) & (pairs["second column"] != hub)
+    return pairs.iloc[np.argsort(outside.to_numpy(), kind="stable")]
+
+
+def _hub(pairs: pd.DataFrame) -> tuple[str, int]:
+    """The column that most pairs share, and with how many others; 0 where there is no such column."""
+    hub, share = _most_frequent(pairs)
+    if len(pairs) < _HUB_PAIRS or share < _HUB_SHARE:
+        return hub, 0
+    own = pairs[(pairs["first column"] == hub) | (pairs["second column"] == hub)]
+    others = {str(name) for name in [*own["first column"], *own["second column"]]} - {hub}
+    return hub, len(others) if len(others) > 1 else 0
+
+
+def _most_frequent(pairs: pd.DataFrame) -> tuple[str, float]:
+    """The column that is in most pairs, and in which share of them."""
+    counts: dict[str, int] = {}
+    for first, second in zip(pairs["first column"], pairs["second column"], strict=True):
+        for name in {str(first), str(second)}:
+            counts[name] = counts.get(name, 0) + 1
+    hub = max(counts, key=lambda name: counts[name])
+    return hub, counts[hub] / len(pairs)
+
+
+def correlations(values: list[float]) -> list[str]:
+    """Correlations with as many digits as tell them apart.
+
+    Examples
+    --------
+    >>> correlations([0.8, -0.3]), correlations([0.9957, 0.9973])
+    (['0.80', '-0.30'], ['0.996', '0.997'])
+    """
+    known = [value for value in values if not np.isnan(value)]
+    for digits in (2, 3, 4):
+        texts = [f"{value:.{digits}f}" for value in values]
+        if not known or len({round(value, digits) for value in (min(known), max(known))}) > 1:
             break
-        total, count = total + float(share), count + 1
-    if count == 0:
-        return "No single feature carries it."
-    leading = _listed([str(name) for name in shares.index[: min(count, 3)]])
-    noun, verb = ("feature", "carries") if count == 1 else ("features", "carry")
-    more = "" if count <= 3 else f", {leading} foremost"
-    which = f" ({leading})" if count <= 3 else ""
-    return f"{_number(count)} {noun}{which} {verb} {100 * total:.0f} % of the difference{more}."
+    return [text.replace("-0.00", "0.00") if float(text) == 0 else text for text in texts]
 
 
-def _weighted(result: DifferenceResult) -> str:
-    """As `carriers`, for a divergence that has no shares."""
+def selected_relations(result: DifferenceResult) -> pd.DataFrame:
+    """Pairs that go together differently, with control of the error."""
+    return result.relations[result.relations["selected"].astype(bool)]
+
+
+def distance_sentence(result: DifferenceResult) -> str:
+    """How far apart the groups are along the direction found, and what it is made of."""
     frame = result.table[result.table["weight"] != 0]
-    columns = list(dict.fromkeys(map(str, frame["column"])))
-    if not columns:
-        return "No single feature carries it."
-    noun = "feature" if len(columns) == 1 else "features"
-    which = f"{_listed(columns[:3])}{' foremost' if len(columns) > 3 else ''}"
+    if frame.empty:
+        return "No direction tells them apart."
+    order = frame["share"].fillna(frame["weight"] ** 2).sort_values(ascending=False, kind="stable").index
+    columns = list(dict.fromkeys(map(str, frame.loc[order, "column"])))
+    made_of = (
+        _listed(columns)
+        if len(columns) <= _DIRECTION_FEATURES
+        else f"{_listed(columns[:2])} and {len(columns) - 2} more"
+    )
+    low, high = result.effect_interval
+    interval = "" if np.isnan(low) else f" ({low:.2g} to {high:.2g})"
     return (
-        f"The direction uses {_number(len(columns)).lower()} {noun} ({which}); {_name(result)} does not "
-        "depend on scale, so shares are not defined."
+        f"Along the direction found ({made_of}) "
+        f"they are {result.effect:.2g} standard deviations apart{interval}."
     )
 
 
-def _name(result: DifferenceResult) -> str:
-    return str(result.parameters.get("divergence", "wasserstein2")).replace("_", " ")
+def _some(names: list[str]) -> str:
+    return (
+        _listed(names)
+        if len(names) <= _NAMED
+        else f"{_listed(names[: _NAMED - 1])} and {len(names) - _NAMED + 1} more"
+    )
 
 
 def component_facts(result: DifferenceResult, number: int) -> str:
@@ -95,21 +229,20 @@ def components_sentences(result: DifferenceResult) -> list[str]:
 
 
 def kind_sentence(result: DifferenceResult) -> str:
-    """Whether it is mostly a shift, a change of spread or of shape, and how large."""
+    """Whether the difference along the direction is mostly a shift, a change of spread or of shape."""
     main = max(result.kind, key=lambda name: result.kind[name])
     share = result.kind[main]
     amount = "mostly" if share > 0.6 else "in good part"
-    size = f"{result.effect:.2g} standard deviations along the direction found"
-    return f"It is {amount} {_KINDS[main]} ({100 * share:.0f} %), of {size}."
+    return f"Along the direction the difference is {amount} {_KINDS[main]} ({100 * share:.0f} %)."
 
 
 def certainty(result: DifferenceResult) -> str:
     """How far below the global optimum the direction can be."""
     bound = result.upper_bound
     if not np.isfinite(bound) or bound <= 0:
-        return result.certificate.get("how", "No bound on the best possible direction was computed.")
+        return result.certificate.how or "No bound on the best possible direction was computed."
     gap = max(0.0, 1 - float(result.divergences[0]) / bound)
-    proven = result.certificate.get("kind") == "certificate"
+    proven = result.certificate.kind == "certificate"
     words = "is at most" if proven else "is, by an estimate that is no proof, about"
     amount = "0.01" if gap < 1e-4 else f"{100 * gap:.2g}"
     sentence = f"The direction found {words} {amount} % below the best possible one."
@@ -121,55 +254,38 @@ def certainty(result: DifferenceResult) -> str:
 def test_sentence(result: DifferenceResult) -> str:
     """Which test was made."""
     test = result.test
-    if test.get("name") == "permutation":
-        how = "all" if test.get("exact") else "random"
-        return (
-            f"Permutation test, {test['n_permutations']} {how} relabellings; "
-            f"no p-value below {test['smallest_attainable_pvalue']:.2g} is possible here."
+    if test.name == "permutation":
+        how = "all distinct" if test.exact else "random"
+        asked = (
+            f" of the {test.asked} asked for" if not test.exact and test.n_permutations < test.asked else ""
         )
-    if test.get("name") == "split":
-        return f"Split test: {test['rule']}; the direction was fitted on other rows than tested."
+        searched = ""
+        if test.searched_rows is not None:
+            searched = f" Directions were searched on {test.searched_rows} rows and judged on all."
+        return (
+            f"Permutation test, {test.n_permutations} {how} relabellings{asked}; "
+            f"no p-value below {test.smallest_attainable_pvalue:.2g} is possible here.{searched}"
+        )
+    if test.name == "split":
+        return f"Split test: {test.rule}; the direction was fitted on other rows than tested."
     return "No test was made."
 
 
 def summary(result: DifferenceResult) -> str:
-    """Several lines: the answer, the leading features, the test, how sure the optimum is, and notes."""
-    sizes = ", ".join(f"{name}: {size} rows" for name, size in result.groups.items())
-    lines = [headline(result), "", f"Compared: {sizes}; {len(result.table)} features.", ""]
-    shown = result.table[result.table["weight"] != 0].head(10)
-    width = max([len("feature"), *(min(len(str(name)), 40) for name in shown["feature"])])
-    lines.append(f"{'feature':{width}}  {'share':>6}  {'weight':>7}  {'selected':>8}  kind")
-    for row in shown.itertuples():
-        lines.append(
-            f"{_cut(str(row.feature), 40):{width}}  {percent(row.share):>6}  {row.weight:7.3f}  "
-            f"{'yes' if row.selected else '-':>8}  {_main_kind(row)}"
-        )
-    hidden = int((result.table["weight"] != 0).sum()) - len(shown)
-    if hidden > 0:
-        lines.append(f"... and {hidden} more with a weight")
-    lines += ["", *components_sentences(result), test_sentence(result), certainty(result)]
-    lines.append(selection_sentence(result))
-    lines += [f"Note: {note}" for note in result.notes]
-    return "\n".join(lines)
+    """Several lines: the answer, the columns, the test, how sure the optimum is, and notes."""
+    from princdiff.present.terminal import Screen, answer
+
+    return "\n".join(answer(result, Screen(width=100), notes=result.notes))
 
 
 def selection_sentence(result: DifferenceResult) -> str:
-    """What the selected features are."""
-    count = len(result.selected)
-    control = result.selection.get("control", "")
-    if not control:
-        return "Features were not selected."
-    return f"{_number(count)} feature{'s' if count != 1 else ''} selected; {control}."
+    """What "differs" promises in the table of columns."""
+    return result.selection.control or "Columns that differ were not looked for."
 
 
 def percent(share: float) -> str:
     """A share, or a dash where it is not defined."""
     return "-" if np.isnan(share) else f"{100 * share:.1f}%"
-
-
-def _main_kind(row: object) -> str:
-    parts = {name: getattr(row, name) for name in _KINDS}
-    return max(parts, key=lambda name: parts[name]) if sum(parts.values()) > 0 else "-"
 
 
 def _listed(names: list[str]) -> str:

@@ -60,7 +60,7 @@ def take_gene_sets(source: Mapping[str, Sequence[str]] | str | PathLike[str]) ->
     """Gene sets of a dict or of a GMT file."""
     if isinstance(source, str | PathLike):
         return read_gmt(source)
-    if not isinstance(source, Mapping) or not source:
+    if not isinstance(source, Mapping) or not source:  # type: ignore[redundant-expr]
         raise ValueError(
             "gene_sets must be a dict of lists of genes or the path of a GMT file, "
             f"got {type(source).__name__}"

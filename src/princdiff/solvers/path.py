@@ -60,7 +60,7 @@ def solve_path(
     divergence: Divergence,
     levels: NDArray[np.intp],
     rng: np.random.Generator,
-    effort: str = "fast",
+    effort: str | Effort = "fast",
     extra: NDArray | None = None,
     n_jobs: int | None = None,
 ) -> Path:
@@ -78,7 +78,7 @@ def solve_path(
         Sparsity levels.
     rng : numpy Generator
         Draws the random starts, which are the same for all columns.
-    effort : {"fast", "default", "thorough"}
+    effort : {"fast", "default", "thorough"} or Effort
         Number of starts and iterations.
     extra : array of shape (n_columns, n_extra, n_features), optional
         Further starts of each column.
@@ -89,7 +89,7 @@ def solve_path(
     -------
     Path
     """
-    settings = EFFORTS[effort]
+    settings = effort if isinstance(effort, Effort) else EFFORTS[effort]
     n_columns, n_features = labels.n_columns, samples.n_features
     marginals = starts.marginal_divergences(samples, labels, divergence, n_jobs)
     common = _common_starts(samples, labels, marginals, settings, rng)

@@ -150,7 +150,6 @@ def take_object(source: Any, label: str) -> Table:
     if isinstance(source, pd.DataFrame):
         return from_frame(source, label)
     if sp.issparse(source):
-        check_sparse(source, label)
         return _from_sparse(source, label)
     if all(hasattr(source, name) for name in ("X", "obs", "var_names")):
         return from_anndata(source, label)
@@ -260,36 +259,12 @@ def has_big_numbers(array: NDArray) -> bool:
     return int(array.max()) > 2**53 or int(array.min()) < -(2**53)
 
 
-def refuse_broken_sparse(matrix: Any, label: str) -> None:
-    """Refuse a sparse matrix whose indices point outside it: compiled code would follow them.
-
-    Parameters
-    ----------
-    matrix : scipy.sparse matrix or array
-        Perhaps from a damaged or crafted file: SciPy does not look at every index by itself.
-    label : str
-        What messages call it.
-    """
-    reason = ""
-    try:
-        if matrix.format in ("csr", "csc", "bsr"):
-            matrix.check_format(full_check=True)
-        elif matrix.format == "coo":
-            for indices, size in zip((matrix.row, matrix.col), matrix.shape, strict=True):
-                if len(indices) and not (0 <= indices.min() and indices.max() < size):
-                    reason = "indices lie outside the matrix"
-    except (ValueError, IndexError, TypeError) as error:
-        reason = str(error)
-    if reason:
-        raise ValueError(f"{label} is no whole sparse matrix: {reason}")
-
-
 def _from_sparse(source: Any, label: str) -> Table:
     if source.dtype.kind not in "biuf" or source.ndim != 2:
         raise ValueError(
             f"{label} must be a matrix of real numbers, got {source.dtype} of shape {source.shape}"
         )
-    refuse_broken_sparse(source, label)
+    check_sparse(source, label)
     matrix = sp.csr_matrix(source)
     notes = _rounding(matrix.data, label)
     matrix = as_float(matrix)

@@ -76,6 +76,17 @@ class Prepared:
         Encoded covariates.
     covariate_names : tuple of str
         Their names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from princdiff.tables import prepare
+    >>> frame = pd.DataFrame({"age": [31.5, 40.2, 28.9, 55.1] * 3, "city": ["Bern", "Basel", "Chur"] * 4})
+    >>> prepared = prepare(frame, groups=["a", "a", "b", "b"] * 3)
+    >>> prepared.features
+    ('age', 'city = Basel', 'city = Bern', 'city = Chur')
+    >>> prepared.groups, prepared.rows.shape
+    (('a', 'b'), (12, 4))
     """
 
     rows: Any
@@ -101,6 +112,39 @@ class Prepared:
     def columns(self) -> tuple[str, ...]:
         """Columns that were compared, in the order of the table."""
         return tuple(coding.column for coding in self.codings)
+
+    def take_rows(self, index: NDArray[np.intp]) -> Prepared:
+        """The same table with some of its rows, or all of them in another order.
+
+        Parameters
+        ----------
+        index : array of int
+            Rows to take, each at most once.
+
+        Returns
+        -------
+        Prepared
+        """
+
+        def taken(values: Any) -> Any:
+            return None if values is None else values[index]
+
+        was_filled = np.zeros(len(self.codes), dtype=bool)
+        filled = {}
+        for name, rows in self.filled.items():
+            was_filled[rows] = True
+            filled[name] = np.flatnonzero(was_filled[index])
+            was_filled[rows] = False
+        return replace(
+            self,
+            rows=self.rows[index],
+            codes=self.codes[index],
+            kept=self.kept[index],
+            weights=taken(self.weights),
+            blocks=taken(self.blocks),
+            covariates=taken(self.covariates),
+            filled=filled,
+        )
 
     def by_column(self, values: ArrayLike) -> dict[str, float]:
         """Sum a value per feature, such as a share, over the features of each column.
@@ -304,6 +348,16 @@ class Encoded:
         Number of each row in the input.
     notes : tuple of str
         What was dropped, filled or not known.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from princdiff.tables import encode, prepare
+    >>> frame = pd.DataFrame({"age": [31.5, 40.2, 28.9, 55.1] * 3, "city": ["Bern", "Basel", "Chur"] * 4})
+    >>> prepared = prepare(frame, groups=["a", "a", "b", "b"] * 3)
+    >>> encode(frame.head(2), prepared.codings).rows
+    array([[31.5,  0. ,  1. ,  0. ],
+           [40.2,  1. ,  0. ,  0. ]])
     """
 
     rows: Any

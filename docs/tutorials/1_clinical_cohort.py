@@ -1,0 +1,6 @@
+"""
+Two groups of patients
+======================
+
+stub
+"""

@@ -1,0 +1,230 @@
+"""The adaptive statistic: every cell, for every labelling alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from princdiff.data.problem import Problem
+from princdiff.inference import column_cells
+from princdiff.inference.alone import AloneScores, alone_scores
+from princdiff.inference.cells import Cell, tempered
+from princdiff.inference.contrasts import Contrasts, Relabellings
+from princdiff.inference.direction_cells import whitening_share
+from princdiff.inference.kernel_cells import KERNELS, MATRIX_ROWS, Kernel, RowView, kernel_statistics
+from princdiff.inference.relabelling import Scheme
+from princdiff.inference.scores import gamma_scores
+
+# Numbers up to which rows are made dense for kernels, pairs and lengths.
+_DENSE_ELEMENTS = 5 * 10**7
+# Multiplications that pairs of columns may take, over all labellings, and how many pairs.
+_PAIR_WORK = 6 * 10**10
+_MOST_PAIRS = 8000
+# Features up to which all are whitened together: a precision matrix needs more rows than features.
+_WHITENED_FEATURES = 300
+_ROWS_PER_WHITENED = 2.5
+# A 0/1 feature counts in distances as if it had at least this standard deviation.
+_LEAST_SPREAD = 0.25
+
+
+@dataclass(frozen=True)
+class CellValues:
+    """Cells and their values for all labellings.
+
+    Attributes
+    ----------
+    cells : list of Cell
+        What was looked at.
+    values : array of shape (n_labellings, n_cells)
+        Statistics, the observed labelling first.
+    """
+
+    cells: list[Cell]
+    values: NDArray
+
+    def __add__(self, other: CellValues) -> CellValues:
+        return CellValues([*self.cells, *other.cells], np.column_stack([self.values, other.values]))
+
+    @cached_property
+    def scores(self) -> NDArray[np.float32]:
+        """Comparable scores, shape (n_labellings, n_cells)."""
+        return tempered(gamma_scores(self.values))
+
+
+@dataclass(frozen=True)
+class Products:
+    """Cells that matrix products give: columns, pairs, kernels, lengths.
+
+    Attributes
+    ----------
+    problem : Problem
+        Rows in memory, without covariates.
+    scheme : Scheme
+        Labellings.
+    seed : int
+        For random features.
+    n_jobs : int, optional
+        Threads.
+    """
+
+    problem: Problem
+    scheme: Scheme
+    seed: int
+    n_jobs: int | None = None
+
+    @cached_property
+    def design(self) -> Relabellings:
+        """Labellings and what travels with the rows."""
+        return Relabellings.of(self.problem, self.scheme)
+
+    @cached_property
+    def contrasts(self) -> Contrasts:
+        """Products with all labellings."""
+        return Contrasts(self.design, self.n_jobs)
+
+    @cached_property
+    def alone(self) -> AloneScores:
+        """Scores of every column by itself."""
+        return alone_scores(self.problem.rows, self.design, self._units, self.n_jobs)
+
+    @cached_property
+    def leading_pair(self) -> tuple[int, int] | None:
+        """The two features whose dependence differs most; None if pairs were too many to look at."""
+        return self._pairs[1] if self._pairs_affordable else None
+
+    def cells(self) -> CellValues:
+        """Every cell that suits the shape of the table."""
+        found = self._columns() + self._kernels(self._view, "", KERNELS)
+        if not self._dense:
+            return found
+        found += self._lengths(self._view, "")
+        if self._pairs_affordable:
+            found += CellValues(
+                [Cell("pair", "pairs", weight=_pair_weight(self.problem))], self._pairs[0][:, None]
+            )
+        if self._whitened is not None:
+            found += self._given_others()
+            found += self._kernels(self._whitened, "whitened ", (Kernel("energy"),))
+            found += self._lengths(self._whitened, "whitened ")
+        return found
+
+    @property
+    def _units(self) -> NDArray[np.intp]:
+        return np.unique(np.array(self.problem.units, dtype=str), return_inverse=True)[1]
+
+    @property
+    def _dense(self) -> bool:
+        return self.problem.n_rows * self.problem.n_features <= _DENSE_ELEMENTS
+
+    @cached_property
+    def _view(self) -> RowView:
+        return RowView(self.problem.samples, distance_factors(self.problem).astype(np.float32))
+
+    @cached_property
+    def _whitened(self) -> RowView | None:
+        problem = self.problem
+        if problem.n_features < 2 or problem.n_features > _WHITENED_FEATURES:
+            return None
+        if problem.n_rows < _ROWS_PER_WHITENED * problem.n_features:
+            return None
+        samples = problem.samples.whitened(whitening_share(problem.n_features, problem.n_rows))
+        return RowView(samples, np.ones(problem.n_features, dtype=np.float32))
+
+    def _columns(self) -> CellValues:
+        units = self.alone.units
+        cells = [Cell("column", "one column", weight=_column_weight(self.problem))]
+        values = units.max(axis=1, keepdims=True).astype(np.float64)
+        if units.shape[1] > 2:
+            cells += [Cell("columns", "sum over columns"), Cell("columns", "higher criticism", weight=0.25)]
+            values = np.column_stack([values, column_cells.many_small(units)])
+        return CellValues(cells, values)
+
+    def _kernels(self, view: RowView, prefix: str, kernels: tuple[Kernel, ...]) -> CellValues:
+        if view.n_rows <= MATRIX_ROWS:
+            kernels = (*kernels, Kernel("products"))
+        values = kernel_statistics(view, self.design, kernels, np.random.default_rng(self.seed))
+        return CellValues([_kernel_cell(kernel, prefix) for kernel in kernels], values)
+
+    def _lengths(self, view: RowView, prefix: str) -> CellValues:
+        scores = column_cells.length_scores(view.dense, self.contrasts)
+        return CellValues([Cell("length", f"{prefix}lengths", weight=0.25)], scores[:, None])
+
+    @property
+    def _pairs_affordable(self) -> bool:
+        n_features = self.problem.n_features
+        n_pairs = n_features * (n_features - 1) // 2
+        work = self.problem.n_rows * n_pairs * self.scheme.n_labellings
+        return 0 < n_pairs <= _MOST_PAIRS and work <= _PAIR_WORK and self._dense
+
+    @cached_property
+    def _pairs(self) -> tuple[NDArray[np.float64], tuple[int, int]]:
+        return column_cells.pair_scores(self._raw, self.contrasts)
+
+    @cached_property
+    def _raw(self) -> NDArray:
+        rows = self.problem.rows
+        return rows.toarray() if sp.issparse(rows) else np.asarray(rows)
+
+    def _given_others(self) -> CellValues:
+        assert self._whitened is not None
+        mixing = self._whitened.samples.mixing
+        assert mixing is not None
+        view = RowView(self.problem.samples, np.ones(self.problem.n_features, dtype=np.float32))
+        scores = column_cells.given_others(view.dense, mixing @ mixing, self.contrasts)
+        return CellValues([Cell("given", "one column given the others")], scores[:, None])
+
+
+def _column_weight(problem: Problem) -> float:
+    """Weight of the clearest column: in tables of flags and categories about half of all.
+
+    There differences of single columns are what people look for and find with a test per column; where all
+    are numbers, differences along directions deserve as much.
+    """
+    return 3.0 if all(kind == "number" for kind in problem.kinds) else 25.0
+
+
+def _pair_weight(problem: Problem) -> float:
+    return 0.5 if all(kind == "number" for kind in problem.kinds) else 4.0
+
+
+def _kernel_cell(kernel: Kernel, prefix: str) -> Cell:
+    metric = "whitened" if prefix else "scaled"
+    if kernel.shape == "products":
+        return Cell("covariance", f"{prefix}covariances", metric, weight=1.5 if prefix else 0.25)
+    if kernel.shape == "energy":
+        return Cell("kernel", f"{prefix}energy", metric, weight=1.0 if prefix else 3.0)
+    local = "local " if kernel.quantile < 0.1 else ""
+    return Cell("kernel", f"{prefix}{local}{kernel.shape} {kernel.quantile:g}", metric)
+
+
+def distance_factors(problem: Problem) -> NDArray[np.float64]:
+    """What each scaled feature counts in a distance between rows, shape (n_features,).
+
+    The levels of one category count together as one column of unit variance, and a rare flag does not
+    outweigh everything else.
+
+    Examples
+    --------
+    >>> rare = np.zeros((400, 2))
+    >>> rare[:, 0] = np.arange(400)
+    >>> rare[:4, 1] = 1
+    >>> problem = Problem.from_arrays(rare, np.arange(400) % 2)
+    >>> distance_factors(problem).round(2)
+    array([1. , 0.4])
+    """
+    factors = np.ones(problem.n_features)
+    if problem.scale is None:
+        return factors
+    deviation = problem.samples.deviation
+    kinds, units = np.array(problem.kinds), np.array(problem.units, dtype=str)
+    for unit in np.unique(units[kinds == "level"]):
+        members = (units == unit) & (kinds == "level")
+        total = np.sqrt((deviation[members] ** 2).sum())
+        factors[members] = deviation[members] / max(total, _LEAST_SPREAD)
+    flags = np.isin(kinds, ("flag", "missing"))
+    factors[flags] = deviation[flags] / np.maximum(deviation[flags], _LEAST_SPREAD)
+    return factors

@@ -1,0 +1,119 @@
+"""Every "auto": what is worth its time on a table of this size, and what suits its columns.
+
+Decisions live here and nowhere else, as functions of sizes and kinds that a test can call. Each limit is a
+number of elementary steps; `docs/constants.md` tells how it was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from princdiff.data.row_chunks import RowChunks
+from princdiff.divergences import Divergence, get
+
+AFFORDABLE_STABILITY = 6 * 10**5
+"""Numbers (rows x features) up to which half-samples are refitted to see which features stay."""
+
+MOST_STABILITY_FEATURES = 2000
+MOST_DISTRIBUTIONS = 300
+FEWEST_PERMUTATIONS = 19
+"""With fewer relabellings no p-value could be at most 0.05."""
+
+FEWEST_SELECTION_PERMUTATIONS = 199
+"""Features have a part of the error each kind; with fewer relabellings some could never be named."""
+
+
+def worth_stability(shape: tuple[int, int], smallest_group: int) -> bool:
+    """Whether the stability of the direction's features is looked at.
+
+    Examples
+    --------
+    >>> worth_stability((569, 30), 212), worth_stability((100_000, 30), 50_000)
+    (True, False)
+    """
+    n_rows, n_features = shape
+    return (
+        n_rows * n_features <= AFFORDABLE_STABILITY
+        and n_features <= MOST_STABILITY_FEATURES
+        and smallest_group >= 4
+    )
+
+
+# Rows that are looked at to see whether a feature takes few values, and what counts as few.
+_SEEN_ROWS = 2000
+_FEW_VALUES, _TIED_SHARE = 10, 0.25
+
+
+def choose_divergence(
+    asked: str | Divergence | Callable, rows: Any, kinds: Sequence[str]
+) -> tuple[Divergence, str]:
+    """The divergence that suits the columns, and why.
+
+    Parameters
+    ----------
+    asked : str, Divergence or callable
+        What the user asked for; "auto": squared Wasserstein distance where all features are continuous,
+        energy distance where some take few values.
+    rows : array, sparse matrix or RowChunks of shape (n_rows, n_features)
+        The features.
+    kinds : sequence of {"number", "flag", "level", "missing"}
+        What each feature is.
+
+    Returns
+    -------
+    divergence : Divergence
+    why : str
+        A sentence; empty where the user chose.
+
+    Examples
+    --------
+    >>> choose_divergence("auto", np.arange(40.0).reshape(20, 2), ["number", "number"])[0].name
+    'wasserstein2'
+    >>> choose_divergence("auto", np.eye(4), ["flag"] * 4)[0].name
+    'energy'
+    """
+    if not (isinstance(asked, str) and asked == "auto"):
+        return get(asked), ""
+    if any(kind != "number" for kind in kinds):
+        found = "flags and categories"
+    elif stepped := _stepped_features(rows):
+        found = f"{stepped} feature{'s' if stepped > 1 else ''} with few different values"
+    else:
+        return get("wasserstein2"), (
+            "Compared by the squared Wasserstein distance, since all features are continuous."
+        )
+    return get("energy"), (
+        f"Compared by the energy distance, since there are {found}: the squared Wasserstein distance "
+        "would let the rarest of them rule."
+    )
+
+
+def _stepped_features(rows: Any) -> int:
+    """How many features take few values, or one value in many rows."""
+    if isinstance(rows, RowChunks):
+        rows = rows.take(np.unique(np.linspace(0, rows.shape[0] - 1, _SEEN_ROWS).astype(np.intp)))
+    step = max(1, rows.shape[0] // _SEEN_ROWS)
+    seen = rows[::step]
+    if sp.issparse(seen):
+        # Most entries of a sparse matrix are zero, and so tie.
+        counts = np.diff(seen.tocsc().indptr)
+        return int((counts < (1 - _TIED_SHARE) * seen.shape[0]).sum())
+    ranked = np.sort(np.asarray(seen), axis=0)
+    fresh = np.ones(ranked.shape, dtype=bool)
+    fresh[1:] = ranked[1:] != ranked[:-1]
+    values = fresh.sum(axis=0)
+    few = values <= min(_FEW_VALUES, seen.shape[0] - 1)
+    tied = _longest_runs(fresh) > _TIED_SHARE * seen.shape[0]
+    # A constant cannot differ, whatever compares it.
+    return int(((few | tied) & (values > 1)).sum())
+
+
+def _longest_runs(fresh: np.ndarray) -> np.ndarray:
+    """Length of the longest run of equal values in each column."""
+    position = np.arange(len(fresh))[:, None]
+    start = np.maximum.accumulate(np.where(fresh, position, 0), axis=0)
+    return (position - start + 1).max(axis=0)

@@ -1,0 +1,235 @@
+"""From a fit and its tests to what a result keeps: tables, histograms, quantiles for new rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from princdiff.data.labels import Labels
+from princdiff.divergences import Divergence, report
+from princdiff.result import explain
+from princdiff.result.columns import ColumnFacts, column_table, feature_kinds, telling_columns
+from princdiff.result.effects import beyond_chance
+from princdiff.result.explain import Kind
+from princdiff.result.parts import Distribution, GroupReference, ReferencePart
+from princdiff.tables import Prepared
+
+REFERENCE_LEVELS = (np.arange(500) + 0.5) / 500
+_BINS = 24
+_FEW_VALUES = 12
+_WHOLE_NUMBERS = 0.9
+_BLOCK_ELEMENTS = 20_000_000
+
+
+def feature_blocks(rows: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Features a few at a time, as (n_features, n_rows) in double precision.
+
+    Examples
+    --------
+    >>> [(part, block.shape) for part, block in feature_blocks(np.ones((4, 3)))]
+    [(slice(0, 3, None), (3, 4))]
+    """
+    by_column = rows.tocsc() if sp.issparse(rows) else rows
+    step = max(1, _BLOCK_ELEMENTS // rows.shape[0])
+    for start in range(0, rows.shape[1], step):
+        part = slice(start, min(start + step, rows.shape[1]))
+        block = by_column[:, part]
+        block = block.toarray() if sp.issparse(block) else np.asarray(block)
+        yield part, np.ascontiguousarray(block.T, dtype=np.float64)
+
+
+def single_features(
+    prepared: Prepared, deviations: NDArray[np.float64] | None, rng: np.random.Generator
+) -> tuple[pd.DataFrame, Kind, NDArray[np.bool_]]:
+    """Each feature by itself.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        Rows and groups.
+    deviations : array of shape (n_features,) or None
+        What features are divided by before their divergences are told; means and standard deviations are
+        told as measured.
+    rng : Generator
+        For the part of a difference that chance explains.
+
+    Returns
+    -------
+    table : DataFrame
+        Columns feature, divergence, location, scale, shape, then mean and sd of each group.
+    beyond : Kind
+        What is beyond chance, in squared standard deviations within the groups.
+    flags : bool array of shape (n_features,)
+        Features that take the values 0 and 1 only.
+    """
+    tables, kinds, flags = [], [], []
+    for part, block in feature_blocks(prepared.rows):
+        tables.append(
+            explain.feature_table(
+                block, prepared.features[part], prepared.codes, prepared.groups, prepared.weights
+            )
+        )
+        kinds.append(beyond_chance(block, prepared.codes, prepared.weights, rng))
+        flags.append(((block == 0) | (block == 1)).all(axis=1))
+    table = pd.concat(tables, ignore_index=True)
+    if deviations is not None:
+        square = np.where(deviations > 0, deviations, np.inf) ** 2
+        for name in ("divergence", "location", "scale", "shape"):
+            table[name] = table[name].to_numpy() / square
+    beyond = Kind(*(np.concatenate(parts) for parts in zip(*kinds, strict=True)))
+    return table, beyond, np.concatenate(flags)
+
+
+def result_tables(
+    prepared: Prepared, features: pd.DataFrame, beyond: Kind, flags: NDArray[np.bool_]
+) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
+    """The table of features and the table of columns, both in the order in which people read them.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        Rows and groups.
+    features : DataFrame
+        One row per feature in the order of the rows of numbers, with weight, share, selected, pvalue, reason
+        ...
+    beyond, flags
+        From `single_features`.
+
+    Returns
+    -------
+    table, columns : DataFrames
+    telling : list of str
+        Columns that tell the groups without fail.
+    """
+    facts = ColumnFacts(
+        features, prepared.codings, flags, beyond, prepared.codes, prepared.weights, prepared.groups
+    )
+    kinds, effects = feature_kinds(facts)
+    place = features.columns.get_loc("reason") + 1
+    features = features.copy()
+    features.insert(place, "kind", kinds)
+    features.insert(place + 1, "effect", effects)
+    # Divergences that do not depend on scale have no shares; squared weights say as much.
+    leading = features["share"].fillna(features["weight"] ** 2).to_numpy()
+    order = np.lexsort((-features["divergence"], ~features["selected"], -leading))
+    columns = column_table(facts)
+    # p-values tie at their floor; the larger effect is then the clearer difference.
+    ranked = np.lexsort((-columns["effect"], columns["pvalue"].fillna(1.0), ~columns["selected"]))
+    table = features.iloc[order].reset_index(drop=True)
+    return table, columns.iloc[ranked].reset_index(drop=True), telling_columns(facts)
+
+
+def reference(
+    prepared: Prepared,
+    projections: NDArray[np.float64],
+    factors: dict[str, NDArray[np.float64]],
+    offsets: dict[str, NDArray[np.float64]],
+) -> ReferencePart:
+    """Quantiles of the projected groups.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        Rows and groups.
+    projections : array of shape (n_components, n_rows)
+        Rows on the directions.
+    factors, offsets : dicts from group to arrays of shape (n_features,)
+        How a row is scaled before it is compared with a group.
+    """
+    components = []
+    for projection in projections:
+        component = {}
+        for code, name in enumerate(prepared.groups):
+            members = prepared.codes == code
+            inner = None if prepared.weights is None else prepared.weights[members]
+            own = projection[members]
+            mean = np.average(own, weights=inner)
+            component[name] = GroupReference(
+                quantiles=weighted_quantiles(own, inner),
+                sd=float(np.sqrt(np.average((own - mean) ** 2, weights=inner))),
+                rows=len(own),
+            )
+        components.append(component)
+    return ReferencePart(REFERENCE_LEVELS, factors, offsets, components)
+
+
+def weighted_quantiles(
+    values: NDArray[np.float64], weights: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Quantiles at `REFERENCE_LEVELS`; rows without weight do not count.
+
+    Examples
+    --------
+    >>> plain = weighted_quantiles(np.array([0.0, 1.0, 9.0]), np.array([1.0, 1.0, 0.0]))
+    >>> bool(plain.max() <= 1.0)
+    True
+    """
+    if weights is None:
+        return np.quantile(values, REFERENCE_LEVELS)
+    present = weights > 0
+    return np.quantile(values[present], REFERENCE_LEVELS, weights=weights[present], method="inverted_cdf")
+
+
+def separation(
+    projection: NDArray[np.float64], prepared: Prepared, divergence: Divergence
+) -> list[list[float]]:
+    """Divergence between every two groups along a direction, (n_groups, n_groups)."""
+    n_groups = len(prepared.groups)
+    matrix = np.zeros((n_groups, n_groups))
+    for g, h in combinations(range(n_groups), 2):
+        inside = (prepared.codes == g) | (prepared.codes == h)
+        weights = None if prepared.weights is None else prepared.weights[inside]
+        own = projection[inside]
+        # Some divergences have a direction; the reverse is the other entry.
+        for first, second in ((g, h), (h, g)):
+            labels = Labels((prepared.codes[inside] == second).astype(np.uint8), 2, weights=weights)
+            matrix[first, second] = report(divergence, (own - own.mean())[None], labels)[0]
+    return matrix.tolist()
+
+
+def distributions(prepared: Prepared, leading: list[str]) -> dict[str, Distribution]:
+    """Histograms of some features."""
+    place = {name: position for position, name in enumerate(prepared.features)}
+    rows = prepared.rows.tocsc() if sp.issparse(prepared.rows) else prepared.rows
+    result = {}
+    for name in leading:
+        column = rows[:, [place[name]]]
+        values = (column.toarray() if sp.issparse(column) else np.asarray(column)).ravel().astype(np.float64)
+        result[name] = _histogram(values, prepared)
+    return result
+
+
+def _histogram(values: NDArray[np.float64], prepared: Prepared) -> Distribution:
+    """Shares of each group in common bins; a long tail is gathered in the outermost ones."""
+    distinct = np.unique(values)
+    few = np.empty(0)
+    if len(distinct) <= _FEW_VALUES and len(distinct) > 1:
+        # One bin per value: a change of a rare value must be seen.
+        few = distinct
+        middles = (distinct[1:] + distinct[:-1]) / 2
+        edges = np.concatenate([[2 * distinct[0] - middles[0]], middles, [2 * distinct[-1] - middles[-1]]])
+    else:
+        low, high = np.quantile(values, [0.005, 0.995])
+        if low == high:
+            low, high = float(values.min()), float(values.max())
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+        edges = np.linspace(low, high, _BINS + 1)
+        if np.mean(values == np.round(values)) > _WHOLE_NUMBERS and high - low >= 1:
+            # Bins narrower than the steps between whole numbers would be empty, and look like gaps.
+            step = np.ceil((high - low + 1) / _BINS)
+            edges = np.arange(np.ceil(low) - 0.5, np.floor(high) + 0.5 + step, step)
+    inside = np.clip(values, edges[0], edges[-1])
+    shares = {}
+    for code, name in enumerate(prepared.groups):
+        members = prepared.codes == code
+        inner = None if prepared.weights is None else prepared.weights[members]
+        counts = np.histogram(inside[members], edges, weights=inner)[0].astype(np.float64)
+        shares[name] = counts / max(counts.sum(), np.finfo(float).tiny)
+    return Distribution(edges, shares, few)

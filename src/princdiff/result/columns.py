@@ -1,0 +1,270 @@
+"""One line for each column of the user's table: does it differ, how, by how much, from what to what.
+
+A category is one thing, with its levels below it; so is a number with the mark of its missing values. The
+sentences here are what people quote, so they speak of means, proportions and levels, never of features.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from princdiff.result.effects import level_effects
+from princdiff.result.explain import Kind
+from princdiff.tables import Coding
+
+KINDS = {"location": "shift", "scale": "spread", "shape": "shape"}
+_SHOWN_LEVELS = 3
+# What moves is called a shift also where it spreads more than it moves: prices and counts do both.
+_SHIFT_SHARE = 0.3
+ARROW = " → "
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What is known about the features of a comparison before they are told column by column.
+
+    Attributes
+    ----------
+    features : DataFrame with one row per feature, in the order of the rows of numbers
+        Columns feature, column, share, selected, pvalue, reason, mean and sd of each group.
+    codings : list of Coding
+        How columns became features.
+    flags : bool array of shape (n_features,)
+        Features that hold nothing but two values.
+    beyond : Kind
+        Parts of each feature's difference that chance does not explain, in squared standard deviations.
+    codes : array of shape (n_rows,)
+        Group of each row.
+    weights : array of shape (n_rows,) or None
+        Row weights.
+    groups : list of str
+        Names of the groups.
+    """
+
+    features: pd.DataFrame
+    codings: Sequence[Coding]
+    flags: NDArray[np.bool_]
+    beyond: Kind
+    codes: NDArray[np.uint8]
+    weights: NDArray[np.float64] | None
+    groups: Sequence[str]
+
+    def means(self, feature: int) -> list[float]:
+        """Mean of a feature in each group; for a flag, its proportion."""
+        return [float(self.features[f"mean {group}"].iloc[feature]) for group in self.groups]
+
+    def deviations(self, feature: int) -> list[float]:
+        """Standard deviation of a feature in each group."""
+        return [float(self.features[f"sd {group}"].iloc[feature]) for group in self.groups]
+
+
+def feature_kinds(facts: ColumnFacts) -> tuple[list[str], NDArray[np.float64]]:
+    """Kind of each feature's difference, and its size in standard deviations.
+
+    Returns
+    -------
+    kinds : list of str
+        "proportion" for flags and levels, "missing" for marks of missing values, else "shift", "spread",
+        "shape", or "-" where nothing is beyond chance.
+    effects : array of shape (n_features,)
+    """
+    kinds, effects = [], np.sqrt(facts.beyond.total)
+    declared = [kind for coding in facts.codings for kind in coding.kinds]
+    for feature, flag in enumerate(facts.flags):
+        parts = {name: float(part[feature]) for name, part in facts.beyond._asdict().items()}
+        if declared[feature] == "missing":
+            kinds.append("missing")
+        elif flag or declared[feature] in ("flag", "level"):
+            kinds.append("proportion")
+        elif sum(parts.values()) <= 0:
+            kinds.append("-")
+        elif parts["location"] >= _SHIFT_SHARE * sum(parts.values()):
+            kinds.append("shift")
+        else:
+            kinds.append(KINDS[max(parts, key=lambda name: parts[name])])
+    return kinds, effects
+
+
+def column_table(facts: ColumnFacts) -> pd.DataFrame:
+    """One row per column of the user's table, in the order of the table.
+
+    Parameters
+    ----------
+    facts : ColumnFacts
+        What is known.
+
+    Returns
+    -------
+    DataFrame
+        Columns column, type, selected, pvalue (adjusted), reason, kind, effect (standard deviations), change
+        (in words), share.
+    """
+    kinds, effects = feature_kinds(facts)
+    records, start = [], 0
+    for coding in facts.codings:
+        width = len(coding.features)
+        members = range(start, start + width)
+        start += width
+        own = facts.features.iloc[list(members)]
+        description = _described(coding, members, facts, kinds, effects)
+        selected = own["selected"].to_numpy(bool)
+        pvalues = own["pvalue"].to_numpy(float)
+        share = own["share"].to_numpy(float)
+        reasons = [str(reason) for reason, yes in zip(own["reason"], selected, strict=True) if yes and reason]
+        # To differ by itself says more than to differ together with others.
+        reason = min(reasons, key=lambda reason: not reason.startswith("alone"), default="")
+        if reason.startswith("together"):
+            description = replace(description, kind="together", change=reason.removeprefix("together "))
+        records.append(
+            {
+                "column": coding.column,
+                "type": description.type,
+                "selected": bool(selected.any()),
+                "pvalue": float(np.nanmin(pvalues)) if not np.isnan(pvalues).all() else math.nan,
+                "reason": reason,
+                "kind": description.kind,
+                "effect": description.effect,
+                "change": description.change,
+                "share": float(np.nansum(share)) if not np.isnan(share).all() else math.nan,
+            }
+        )
+    return pd.DataFrame(records)
+
+
+def telling_columns(facts: ColumnFacts) -> list[str]:
+    """Categories and flags that tell the groups without fail: often the groups under another name."""
+    found, start = [], 0
+    for coding in facts.codings:
+        members = range(start, start + len(coding.features))
+        start = members.stop
+        if not coding.one_hot and not facts.flags[members.start]:
+            continue
+        shares = np.array([facts.means(feature) for feature in members]).T
+        if len(members) == 1:
+            shares = np.column_stack([1 - shares, shares])
+        # Every level occurs in one group only.
+        if ((shares > 0).sum(axis=0) <= 1).all():
+            found.append(coding.column)
+    return found
+
+
+@dataclass(frozen=True)
+class _Description:
+    type: str
+    kind: str
+    effect: float
+    change: str
+
+
+def _described(
+    coding: Coding,
+    members: range,
+    facts: ColumnFacts,
+    kinds: list[str],
+    effects: NDArray[np.float64],
+) -> _Description:
+    if coding.one_hot:
+        return _category(coding, members, facts)
+    missing = members[-1] if coding.indicator else None
+    values = [feature for feature in members if feature != missing]
+    # Of a date's parts the one that moved most speaks for the column.
+    value = max(values, key=lambda feature: effects[feature])
+    part = coding.feature_levels[value - members.start]
+    if facts.flags[value]:
+        change = proportions(facts.means(value))
+    else:
+        change = _moved(facts, value, kinds[value])
+    if part:
+        change = f"{part}: {change}"
+    found = _Description(coding.type, kinds[value], float(effects[value]), change)
+    if missing is None or effects[missing] <= 0:
+        return found
+    gaps = _missing(facts, missing)
+    if effects[missing] > found.effect:
+        return _Description(coding.type, "missing", float(effects[missing]), gaps)
+    return _Description(coding.type, found.kind, found.effect, f"{change}; {gaps}" if found.effect else gaps)
+
+
+def _category(coding: Coding, members: range, facts: ColumnFacts) -> _Description:
+    """A category: the levels that changed most, from what to what."""
+    names = list(coding.feature_levels)
+    shares = np.array([facts.means(feature) for feature in members]).T
+    if len(names) == 1:
+        # Two levels have one feature, a constant has one level.
+        rest = np.maximum(1 - shares, 0.0)
+        whole = level_effects(np.column_stack([rest, shares]), facts.codes, facts.weights)[1]
+        change = f"{names[0]}: {proportions(shares[:, 0].tolist())}"
+        return _Description(coding.type, "proportion", whole, change)
+    single, whole = level_effects(shares, facts.codes, facts.weights)
+    moved = np.ptp(shares, axis=0)
+    order = np.lexsort((-moved, -single))
+    rows = facts.features.iloc[list(members)]
+    named = rows["selected"].to_numpy(bool) & (rows["reason"] == "alone").to_numpy()
+    # Levels that differ clearly; where none does, the one that moved most.
+    shown = [level for level in order if named[level]][:_SHOWN_LEVELS] or [int(order[0])]
+    texts = [f"{names[level]} {proportions(shares[:, level].tolist())}" for level in shown]
+    return _Description(coding.type, "proportion", whole, ", ".join(texts))
+
+
+def _missing(facts: ColumnFacts, feature: int) -> str:
+    return f"missing {proportions(facts.means(feature))}"
+
+
+def _moved(facts: ColumnFacts, feature: int, kind: str) -> str:
+    """A number: its means, or its standard deviations where the spread changed."""
+    if kind == "spread":
+        return f"sd {ARROW.join(number(value) for value in facts.deviations(feature))}"
+    means = facts.means(feature)
+    text = f"mean {ARROW.join(number(value) for value in means)}"
+    if kind == "shift" and len(means) == 2 and means[0] * means[1] > 0:
+        change = 100 * (means[1] / means[0] - 1)
+        if 0.05 <= abs(change) < 1000:
+            text += f" ({change:+.0f} %)" if abs(change) >= 10 else f" ({change:+.2g} %)"
+    return text
+
+
+def proportions(values: Sequence[float]) -> str:
+    """Proportions as percentages, from what to what.
+
+    Examples
+    --------
+    >>> proportions([0.15, 0.61]), proportions([0.0101, 0.0148]), proportions([0.0, 0.01])
+    ('15 % → 61 %', '1.0 % → 1.5 %', '0 % → 1 %')
+    """
+    return ARROW.join(percentages(values))
+
+
+def percentages(values: Sequence[float]) -> list[str]:
+    """Proportions as percentages, with as many digits as tell them apart.
+
+    Examples
+    --------
+    >>> percentages([0.001, 0.0012])
+    ['0.10 %', '0.12 %']
+    """
+    percents = [100 * value for value in values]
+    for digits in (0, 1, 2, 3):
+        rounded = [round(percent, digits) for percent in percents]
+        spread = max(percents) - min(percents)
+        if spread == 0 or abs((max(rounded) - min(rounded)) - spread) <= 0.2 * spread:
+            break
+    return [f"{percent:.{digits}f} %" if percent else "0 %" for percent in percents]
+
+
+def number(value: float) -> str:
+    """A number as short as it can be read.
+
+    Examples
+    --------
+    >>> number(0.00012345), number(1234567.0), number(12.0), number(654.889), number(35.27)
+    ('0.000123', '1.23e+06', '12', '655', '35.3')
+    """
+    if value == 0 or 1e-4 <= abs(value) < 1e5:
+        return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return f"{value:.2e}"

@@ -1,0 +1,186 @@
+"""The parts of a result, each with its own fields: the test, the selection, the bound, the reference."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def _no_numbers() -> NDArray[np.float64]:
+    return np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class TestPart:
+    """How the question "do they differ" was decided.
+
+    Attributes
+    ----------
+    name : {"none", "permutation", "split"}
+        Which test was made.
+    null : array of shape (n_permutations,)
+        The statistic of every relabelling; empty for a split test.
+    n_permutations, asked : int
+        Relabellings made, and asked for.
+    exact : bool
+        Whether all distinct relabellings were used.
+    smallest_attainable_pvalue : float
+        No p-value of this test can fall below it.
+    monte_carlo_error : float
+        Standard error of the p-value from drawing relabellings at random.
+    cells : list of str
+        What was looked at, in words.
+    cell_pvalues : array of shape (n_cells,)
+        P-value of each of them alone, not corrected for looking at several.
+    leading : str
+        Where the groups stood out most, in words.
+    leading_cell : str
+        The one of ``cells`` that led.
+    searched_rows : int or None
+        Rows on which directions were searched, where they were fewer than all.
+    rule : str
+        How a split test combined its splits.
+    split_pvalues : array
+        P-value of each split.
+    """
+
+    # pytest would take the class for one of its own.
+    __test__ = False
+
+    name: str = "none"
+    null: NDArray[np.float64] = field(default_factory=_no_numbers)
+    n_permutations: int = 0
+    asked: int = 0
+    exact: bool = False
+    smallest_attainable_pvalue: float = math.nan
+    monte_carlo_error: float = math.nan
+    cells: list[str] = field(default_factory=list)
+    cell_pvalues: NDArray[np.float64] = field(default_factory=_no_numbers)
+    leading: str = ""
+    leading_cell: str = ""
+    searched_rows: int | None = None
+    rule: str = ""
+    split_pvalues: NDArray[np.float64] = field(default_factory=_no_numbers)
+
+
+@dataclass(frozen=True)
+class SelectionPart:
+    """What "selected" means in this result.
+
+    Attributes
+    ----------
+    made : bool
+        Whether features were selected with control of the error.
+    alpha : float
+        Level of the control.
+    error : {"fwer", "fdr", ""}
+        What is controlled: the chance of any false feature, or the expected share of false ones.
+    control : str
+        The promise in one sentence, or why nothing was selected.
+    n_permutations : int
+        Relabellings behind the p-values.
+    """
+
+    made: bool = False
+    alpha: float = 0.05
+    error: str = ""
+    control: str = ""
+    n_permutations: int = 0
+
+
+@dataclass(frozen=True)
+class CertificatePart:
+    """How far from the best possible direction the one found can be.
+
+    Attributes
+    ----------
+    kind : {"certificate", "estimate", ""}
+        Whether the bound is proved.
+    how : str
+        How it was found, or why there is none.
+    """
+
+    kind: str = ""
+    how: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class PathPart:
+    """Divergence against the number of features, fitted and on rows held out.
+
+    Attributes
+    ----------
+    grid, fitted, held_out : arrays of shape (n_levels,)
+        Numbers of features, and the divergence with so many.
+    chosen : float
+        The number chosen.
+    """
+
+    grid: NDArray[np.float64] = field(default_factory=_no_numbers)
+    fitted: NDArray[np.float64] = field(default_factory=_no_numbers)
+    held_out: NDArray[np.float64] = field(default_factory=_no_numbers)
+    chosen: float = math.nan
+
+    def __bool__(self) -> bool:
+        return len(self.grid) > 0
+
+
+@dataclass(frozen=True, eq=False)
+class GroupReference:
+    """One group along one direction, for pictures and for judging new rows.
+
+    Attributes
+    ----------
+    quantiles : array of shape (n_levels,)
+        Of the projected rows.
+    sd : float
+        Their standard deviation.
+    rows : int
+        How many they are.
+    """
+
+    quantiles: NDArray[np.float64]
+    sd: float
+    rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class ReferencePart:
+    """What new rows are compared with.
+
+    Attributes
+    ----------
+    levels : array of shape (n_levels,)
+        Probabilities of the quantiles kept.
+    factors, offsets : dicts from group to arrays of shape (n_features,)
+        What a feature is multiplied by, and what is taken off it before, when rows are compared with a group.
+    components : list of dicts
+        For each direction, each group's projection.
+    """
+
+    levels: NDArray[np.float64]
+    factors: dict[str, NDArray[np.float64]]
+    offsets: dict[str, NDArray[np.float64]]
+    components: list[dict[str, GroupReference]]
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """Histogram of one feature in each group.
+
+    Attributes
+    ----------
+    edges : array of shape (n_bins + 1,)
+        Bounds of the bins.
+    shares : dict from group to array of shape (n_bins,)
+        Part of the group's rows in each bin.
+    values : array of shape (n_bins,) or empty
+        The values of a feature that takes few, one in each bin.
+    """
+
+    edges: NDArray[np.float64]
+    shares: dict[str, NDArray[np.float64]]
+    values: NDArray[np.float64] = field(default_factory=_no_numbers)

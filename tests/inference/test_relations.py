@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy import stats
+
+from princdiff.inference import relations as module
+from princdiff.inference.contrasts import Relabellings
+from princdiff.inference.pvalues import step_down_pvalues
+from princdiff.inference.relabelling import Scheme
+from princdiff.inference.relations import (
+    _GroupSums,
+    _normal_scores,
+    has_few_values,
+    product_relation_scores,
+    relation_scores,
+)
+
+
+def halves(n_rows):
+    return np.repeat([0, 1], n_rows // 2).astype(np.uint8)
+
+
+def relabelled(codes, n_permutations=199, seed=0, **options):
+    return Relabellings(Scheme(codes, n_permutations, seed), int(codes.max()) + 1, **options)
+
+
+def named(found, alpha=0.05):
+    """Pairs below a level, as sets of features."""
+    adjusted = step_down_pvalues(np.column_stack([found.scores, found.rest]))[:-1]
+    return {tuple(pair) for pair in found.pairs[adjusted <= alpha].tolist()}
+
+
+def coupled(rng, n_rows, n_features, pair=(1, 4), strength=0.9):
+    """Independent features, two of which go together in the second half."""
+    rows = rng.normal(size=(n_rows, n_features))
+    first, second = pair
+    own = np.arange(n_rows) >= n_rows // 2
+    mixed = strength * rows[:, first] + np.sqrt(1 - strength**2) * rows[:, second]
+    rows[own, second] = mixed[own]
+    return rows
+
+
+# ---------------------------------------------------------------- the statistic
+
+
+@pytest.mark.parametrize("n_groups", [2, 4])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_changes_by_their_definition(n_groups, weighted):
+    rng = np.random.default_rng(0)
+    codes = rng.permutation(np.arange(60) % n_groups).astype(np.uint8)
+    left, right = rng.normal(size=(60, 3)).astype(np.float32), rng.normal(size=(60, 5)).astype(np.float32)
+    weights = rng.random(60) + 0.1 if weighted else None
+    labellings = relabelled(codes, 9, weights=weights)
+    sums = _GroupSums(left, right, labellings)
+    found = sums.changes(None).reshape(10, 3, 5)
+    for index, labelling in enumerate(labellings.scheme.codes(np.arange(10))):
+        mass, correlations = [], []
+        for group in range(n_groups):
+            own = labelling == group
+            w = np.ones(own.sum()) if weights is None else weights[own]
+            covariance = np.cov(np.column_stack([left, right])[own].T, aweights=w, ddof=0)
+            spread = np.sqrt(np.diag(covariance))
+            correlations.append((covariance / np.outer(spread, spread))[:3, 3:])
+            mass.append(w.sum())
+        mean = np.average(correlations, axis=0, weights=mass)
+        expected = sum(m * (r - mean) ** 2 for m, r in zip(mass, correlations, strict=True))
+        np.testing.assert_allclose(found[index], expected, rtol=2e-3, atol=2e-4)
+        if index == 0:
+            np.testing.assert_allclose(
+                sums.observed_correlations().reshape(n_groups, 3, 5), correlations, atol=1e-5
+            )
+
+
+def test_normal_scores():
+    values = np.array([5.0, 1.0, 9.0, 2.0])
+    scores = _normal_scores(values)
+    expected = stats.norm.ppf(([3, 1, 4, 2] - np.float64(0.5)) / 4)
+    np.testing.assert_allclose(scores, expected / expected.std())
+    assert (_normal_scores(np.ones(5)) == 0).all()
+    # A flag stays a flag.
+    assert len(np.unique(_normal_scores(np.array([0.0, 1.0, 0.0, 0.0])))) == 2
+
+
+def test_every_pair_is_looked_at_once(monkeypatch):
+    rng = np.random.default_rng(1)
+    rows, labellings = rng.normal(size=(40, 9)), relabelled(halves(40), 19)
+    units = np.array([0, 1, 2, 2, 2, 3, 4, 5, 6])
+    whole = relation_scores(rows, labellings, units)
+    expected = {(i, j) for i in range(9) for j in range(i + 1, 9) if units[i] != units[j]}
+    assert whole.n_pairs == len(expected) == 33
+    assert set(map(tuple, whole.pairs.tolist())) == expected
+    assert (whole.rest == 0).all()
+    # In pieces, with threads and with most of the pairs as "the rest": the same.
+    monkeypatch.setattr(module, "_BLOCK_STATISTICS", 20 * 20)
+    monkeypatch.setattr(module, "_KEPT", 4)
+    pieces = relation_scores(rows, labellings, units, n_jobs=2)
+    assert pieces.n_pairs == 33
+    place = {tuple(pair): column for column, pair in enumerate(whole.pairs.tolist())}
+    kept = [place[tuple(pair)] for pair in pieces.pairs.tolist()]
+    np.testing.assert_allclose(pieces.scores, whole.scores[:, kept], rtol=1e-4, atol=1e-4)
+    others = np.setdiff1d(np.arange(33), kept)
+    np.testing.assert_allclose(pieces.rest, whole.scores[:, others].max(axis=1), rtol=1e-4, atol=1e-4)
+
+
+# ---------------------------------------------------------------- what is named
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_pair_that_goes_together_in_one_group_is_named(seed):
+    rows = coupled(np.random.default_rng([2, seed]), 400, 20, strength=0.6)
+    found = relation_scores(rows, relabelled(halves(400)))
+    assert named(found, 0.01) == {(1, 4)}
+    leader = found.scores[0].argmax()
+    assert found.correlations[:, leader] == pytest.approx([0.0, 0.6], abs=0.15)
+
+
+def test_what_features_do_by_themselves_leaves_no_trace():
+    rng = np.random.default_rng(3)
+    rows, codes = rng.normal(size=(400, 8)) + rng.normal(size=(400, 1)), halves(400)
+    rows[200:, 0] += 2
+    rows[200:, 1] *= 3
+    rows[200:, 2] = np.exp(rows[200:, 2])
+    assert named(relation_scores(rows, relabelled(codes)), 0.01) == set()
+
+
+def test_three_groups_and_donors():
+    rng = np.random.default_rng(4)
+    rows, codes = rng.normal(size=(300, 6)), (np.arange(300) % 3).astype(np.uint8)
+    rows[codes == 2, 5] = 0.8 * rows[codes == 2, 0] + 0.6 * rows[codes == 2, 5]
+    assert named(relation_scores(rows, relabelled(codes)), 0.01) == {(0, 5)}
+
+    blocks = np.repeat(np.arange(12), 25)
+    codes = (blocks >= 6).astype(np.uint8)
+    scheme = Scheme(codes, 999, 0, blocks=blocks, permute="whole")
+    rows = coupled(rng, 300, 6)
+    found = relation_scores(rows, Relabellings(scheme, 2, blocks=blocks, whole=True))
+    assert named(found, 0.05) == {(1, 4)}
+
+
+def test_family_wise_error_of_pairs():
+    # Factors, heavy tails, rare flags, unequal groups, other shapes in one group: 40 runs, 99.9 % band.
+    false = 0
+    for seed in range(40):
+        rng = np.random.default_rng([5, seed])
+        codes = np.repeat([0, 1], [70, 150]).astype(np.uint8)
+        rows = rng.normal(size=(220, 10)) + rng.normal(size=(220, 1))
+        rows[:, 7] = rng.random(220) < 0.03
+        rows[:, 8] = rng.standard_t(2, size=220)
+        rows[codes == 1, :3] = np.exp(rows[codes == 1, :3])
+        false += len(named(relation_scores(rows, relabelled(codes, 99, seed)))) > 0
+    assert false <= stats.binom.ppf(0.999, 40, 0.05)
+
+
+def test_products_show_what_no_pair_does():
+    # The sign of the third feature is that of the product of the others in one group.
+    rng = np.random.default_rng(6)
+    rows, codes = rng.normal(size=(600, 8)), halves(600)
+    own = codes == 1
+    rows[own, 5] = np.abs(rows[own, 5]) * np.sign(rows[own, 0] * rows[own, 2])
+    labellings = relabelled(codes)
+    assert named(relation_scores(rows, labellings), 0.01) == set()
+    found = product_relation_scores(rows, labellings, np.array([2, 0]), np.array([1, 3, 4, 5, 6, 7]))
+    assert found.n_pairs == (2 + 3) * 6
+    assert named(found, 0.01) == {(2, 0, 5)}
+    # Not so if both groups have it.
+    rows[~own, 5] = np.abs(rows[~own, 5]) * np.sign(rows[~own, 0] * rows[~own, 2])
+    found = product_relation_scores(rows, labellings, np.array([2, 0]), np.array([1, 3, 4, 5, 6, 7]))
+    assert named(found, 0.01) == set()
+
+
+# ---------------------------------------------------------------- features
+
+
+def test_few_values():
+    rng = np.random.default_rng(7)
+    rows = np.column_stack(
+        [rng.normal(size=100), rng.random(100) < 0.5, rng.poisson(3, 100), np.arange(100) // 3, np.ones(100)]
+    )
+    assert has_few_values(rows, np.arange(5)).tolist() == [False, True, True, False, True]
+    assert has_few_values(sp.csr_matrix(rows), np.array([3, 1])).tolist() == [False, True]
+
+
+def test_of_many_features_those_that_depend_on_others(monkeypatch):
+    rng = np.random.default_rng(8)
+    rows = coupled(rng, 300, 40)
+    rows[:, 30:36] += 2 * rng.normal(size=(300, 1))
+    monkeypatch.setattr(module, "MOST_FEATURES", 10)
+    codes = halves(300)
+    found = relation_scores(rows, relabelled(codes, 99))
+    assert set(found.features.tolist()) >= {1, 4, *range(30, 36)}
+    assert found.n_pairs == 45
+    # The choice does not see labels.
+    other = relation_scores(rows, relabelled(rng.permutation(codes), 19))
+    np.testing.assert_array_equal(other.features, found.features)
+
+
+def test_storage_does_not_matter():
+    rng = np.random.default_rng(9)
+    rows = rng.poisson(1.0, size=(80, 6)).astype(float)
+    rows[:, 3] = 0.0
+    labellings = relabelled(halves(80), 49)
+    dense, sparse = relation_scores(rows, labellings), relation_scores(sp.csr_matrix(rows), labellings)
+    np.testing.assert_allclose(sparse.scores, dense.scores, rtol=1e-5, atol=1e-6)
+    # A constant goes with nothing.
+    assert (dense.scores[:, (dense.pairs == 3).any(axis=1)] == 0).all()
+
+
+def test_one_feature_has_no_pairs():
+    found = relation_scores(np.random.default_rng(10).normal(size=(20, 1)), relabelled(halves(20), 9))
+    assert found.n_pairs == 0 and found.scores.shape == (10, 0) and found.pairs.shape == (0, 2)

@@ -1,0 +1,89 @@
+"""Results as plain data and back; damaged files are refused with the place of the damage."""
+
+import copy
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from princdiff import compare, load
+from princdiff.result.schema import from_plain, to_plain
+
+
+@pytest.fixture(scope="module")
+def result():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=60), "b": rng.choice(list("xyz"), 60)})
+    table.loc[30:, "a"] += 1
+    return compare(table, groups=np.repeat(["u", "v"], 30), n_permutations=19, n_components=2, n_features=2)
+
+
+def test_json_knows_no_nan_and_comes_back_equal(result, tmp_path):
+    text = result.to_json(tmp_path / "r.json")
+    json.loads(text, parse_constant=lambda constant: pytest.fail(constant))
+    again = load(tmp_path / "r.json")
+    assert again == result
+    pd.testing.assert_frame_equal(again.columns, result.columns)
+    pd.testing.assert_frame_equal(again.table, result.table)
+    assert again.test.null == pytest.approx(result.test.null)
+
+
+def places(content, path=()):
+    """Every place of a plain structure, leaves and branches alike."""
+    yield path
+    inner = dict(enumerate(content)) if isinstance(content, list) else content
+    for key, item in inner.items() if isinstance(inner, dict) else ():
+        yield from places(item, (*path, key))
+
+
+def damaged(content, path, value):
+    content = copy.deepcopy(content)
+    inner = content
+    for key in path[:-1]:
+        inner = inner[key]
+    if value is ...:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = value
+    return content
+
+
+def test_damaged_files_never_raise_anything_but_a_clear_error(result, tmp_path):
+    content = result.to_dict()
+    spots = [path for path in places(content) if path]
+    chosen = np.random.default_rng(1).choice(len(spots), 120, replace=False)
+    deep = []
+    for _ in range(3000):
+        deep = [deep]
+    refused = 0
+    for index in chosen:
+        for value in (..., None, "x", 3, -1.5, [], {}, {"a": 1}, True):
+            path = tmp_path / "damaged.json"
+            path.write_text(json.dumps(damaged(content, spots[index], value)))
+            try:
+                again = load(path)
+            except ValueError as error:
+                refused += 1
+                assert "damaged.json" in str(error)
+            else:
+                # What is accepted can be shown.
+                assert isinstance(repr(again), str)
+    assert refused > 200
+    path.write_text('{"kind_of_file": "princdiff comparison", "format": 2, "notes": ' + "[" * 100_000)
+    with pytest.raises(ValueError, match="not a saved"):
+        load(path)
+    content["parameters"]["features"] = deep[0]
+    with pytest.raises((ValueError, RecursionError)):
+        from_plain(type(result), to_plain(content), "result")
+
+
+def test_the_place_of_the_damage_is_named(result, tmp_path):
+    content = damaged(result.to_dict(), ("reference", "components", 0), {"u": 3})
+    (tmp_path / "x.json").write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=r"result\.reference\.components\[0\]\['u'\]"):
+        load(tmp_path / "x.json")
+
+
+def test_infinities_and_gaps():
+    assert to_plain([np.inf, -np.inf, np.nan, np.float32(0.5)]) == ["Infinity", "-Infinity", None, 0.5]
