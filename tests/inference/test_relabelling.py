@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import chisquare
 
 from princdiff.data.row_keys import row_keys
-from princdiff.inference.relabelling import Scheme
+from princdiff.inference.relabelling import Scheme, shuffled_labels
 
 WITHIN = [
     # codes, blocks
@@ -167,25 +167,34 @@ def test_listed_labellings_come_in_random_order():
     assert (np.abs(lone - 0.5) < 0.25).all()
 
 
-def test_order_moves_rows_as_the_labels_move():
-    # With covariates labels and covariates move together: the order must be the one behind the labels,
-    # also where the distinct labellings would be few.
-    for blocks in (None, [0, 0, 0, 1, 1, 1]):
-        scheme = scheme_of([0, 1, 1, 0, 1, 0], blocks, n_permutations=200, rows_differ=True)
-        assert not scheme.exhaustive
-        np.testing.assert_array_equal(scheme.order(0), np.arange(6))
-        orders = np.array([scheme.order(index) for index in range(201)])
-        np.testing.assert_array_equal(np.array([0, 1, 1, 0, 1, 0])[orders], scheme.codes(np.arange(201)))
-        if blocks is not None:
-            assert (np.sort(orders[:, :3], axis=1) == np.arange(3)).all()
-        # Rows of one group are distinguished: more orders than labellings.
-        assert len(np.unique(orders, axis=0)) > len(np.unique(scheme.codes(np.arange(201)), axis=0))
+def test_shuffled_labels_are_uniform():
+    rng = np.random.default_rng(0)
+    labels = np.array([2, 2, 2, 0, 0, 1], dtype=np.uint8)
+    counts = Counter(tuple(shuffled_labels(labels, rng).tolist()) for _ in range(12_000))
+    # 60 orders of the labels, 200 times each.
+    assert len(counts) == 60
+    assert sum((count - 200) ** 2 / 200 for count in counts.values()) < 98.3  # 99.9 % point, 59 degrees
+
+
+@pytest.mark.parametrize("sizes", [(2500, 2500), (4990, 10), (2000, 1500, 1500)])
+def test_many_rows_are_drawn_like_few(sizes):
+    codes = np.repeat(np.arange(len(sizes)), sizes)
+    drawn = all_labellings(scheme_of(codes, n_permutations=300))[1:]
+    for row in drawn:
+        np.testing.assert_array_equal(np.bincount(row), sizes)
+    # Every row is in the last group as often as its share says, and rows do not go together.
+    inside = drawn == len(sizes) - 1
+    share = sizes[-1] / 5000
+    assert inside.mean(axis=0).std() == pytest.approx(np.sqrt(share * (1 - share) / 300), rel=0.1)
+    halves = inside[:, :2500].sum(axis=1)
+    expected = np.sqrt(2500 * share * (1 - share) * 2500 / 4999)
+    assert halves.std() == pytest.approx(expected, rel=0.2)
 
 
 def test_drawn_labellings_are_uniform():
     # 3 + 3 rows have 20 labellings; 4000 drawn ones should meet each about 200 times.
-    scheme = scheme_of([0, 0, 0, 1, 1, 1], n_permutations=4000, rows_differ=True)
-    drawn = scheme.codes(np.arange(1, 4001))
+    schemes = [scheme_of([0, 0, 0, 1, 1, 1], n_permutations=18, seed=seed) for seed in range(223)]
+    drawn = np.concatenate([scheme.codes(np.arange(1, 19)) for scheme in schemes])[:4000]
     counts = np.unique(drawn, axis=0, return_counts=True)[1]
     assert len(counts) == 20
     assert ((counts - 200) ** 2 / 200).sum() < 43.8  # 99.9 % point of chi squared with 19 degrees

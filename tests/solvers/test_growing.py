@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from oracles import wasserstein2
 from princdiff import PDA, SPARDA
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
 from princdiff.divergences import Wasserstein2
+from princdiff.solvers import growing
 from princdiff.solvers.growing import _Nested, _settle_smooth, first_sample
 from princdiff.solvers.solve import evaluate
 
@@ -98,3 +100,49 @@ def test_a_wrong_sample_size_is_refused():
     for subsample in (0, 99, -1, True, "half", 0.5):
         with pytest.raises(ValueError, match="subsample must be"):
             PDA(subsample=subsample).fit(X, y)
+
+
+# ---------------------------------------------------------------- what a sample is too small to show
+
+
+def small_difference(seed: int, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(20_000, 8)), rng.integers(0, 2, 20_000)
+    if kind == "mean":
+        X[y == 1, 3] += 0.08
+    elif kind == "spread":
+        X[y == 1, 3] *= 1.08
+    else:
+        # Correlations of opposite signs; each feature alone has one distribution.
+        share = np.where(y == 1, 0.12, -0.12)
+        X[:, 6] = share * X[:, 3] + np.sqrt(1 - share**2) * X[:, 6]
+    return X, y
+
+
+@pytest.mark.parametrize("kind", ["mean", "spread"])
+@pytest.mark.parametrize("seed", range(4))
+def test_every_single_feature_is_judged_on_all_rows(kind, seed):
+    X, y = small_difference(seed, kind)
+    fit = SPARDA(n_features=1, subsample=600, certify=False, random_state=0).fit(X, y)
+    alone = [wasserstein2(X[y == 0, j], X[y == 1, j]) for j in range(8)]
+    assert np.flatnonzero(fit.support_).tolist() == [int(np.argmax(alone))]
+    assert fit.divergences_[0] == pytest.approx(max(alone))
+    more = SPARDA(n_features=3, subsample=600, effort="fast", certify=False, random_state=0).fit(X, y)
+    assert more.support_[int(np.argmax(alone))]
+    assert more.divergences_[0] >= max(alone)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_pair_that_differs_only_together_is_found_on_all_rows(seed):
+    X, y = small_difference(seed, "pair")
+    fit = SPARDA(n_features=2, subsample=600, effort="fast", certify=False, random_state=0).fit(X, y)
+    assert np.flatnonzero(fit.support_).tolist() == [3, 6]
+
+
+def test_features_that_cannot_all_be_judged_are_screened(monkeypatch):
+    monkeypatch.setattr(growing, "_MOST_JUDGED", 20_000)
+    monkeypatch.setattr(growing, "_FEWEST_JUDGED", 5)
+    X, y = small_difference(0, "mean")
+    X[y == 1, 3] += 0.1
+    fit = SPARDA(n_features=1, subsample=600, certify=False, random_state=0).fit(X, y)
+    assert np.flatnonzero(fit.support_).tolist() == [3]

@@ -109,3 +109,15 @@ def test_subsets_have_the_asked_size():
     found = starts.subset_directions(rng.random((2, 30)) + 0.1, 4, 7, rng)
     assert found.shape == (2, 7, 30)
     assert (np.count_nonzero(found, axis=2) == 4).all()
+
+
+def test_exact_spread_directions_are_eigenvectors():
+    # Correlations of opposite signs: two eigenvalues of one magnitude, whose plane has any basis.
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(4000, 6)), np.arange(4000) % 2
+    X[:, 4] += np.where(y == 1, 0.8, -0.8) * X[:, 1]
+    found = starts.spread_directions(Samples(X), Labels(y, 2), 3, rng, exact=True)[0]
+    difference = np.cov(X[y == 0].T, bias=True) - np.cov(X[y == 1].T, bias=True)
+    vectors = np.linalg.eigh(difference)[1]
+    for expected in vectors[:, [0, -1]].T:
+        assert np.abs(found @ expected).max() > 0.999

@@ -25,6 +25,15 @@ class Divergence(Protocol):
 
     Values are not negative, do not change under a common shift of all numbers, and are the same from
     `value` and `value_and_slope`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from princdiff.data.labels import Labels
+    >>> from princdiff.divergences import Divergence, Energy
+    >>> energy: Divergence = Energy()
+    >>> energy.value(np.array([[0.0, 1.0, 2.0, 3.0]]), Labels([[0, 1, 0, 1]], 2))
+    array([1.])
     """
 
     name: str
@@ -43,7 +52,14 @@ class Divergence(Protocol):
 
 @runtime_checkable
 class PlannedDivergence(Divergence, Protocol):
-    """A divergence that is a minimum of smooth functions, one for each order of the rows."""
+    """A divergence that is a minimum of smooth functions, one for each order of the rows.
+
+    Examples
+    --------
+    >>> from princdiff.divergences import Energy, PlannedDivergence, Wasserstein2
+    >>> isinstance(Wasserstein2(), PlannedDivergence), isinstance(Energy(), PlannedDivergence)
+    (True, False)
+    """
 
     def along_plan(
         self, projections: NDArray, labels: Labels, order: NDArray[np.intp], workspace: Workspace
@@ -54,7 +70,14 @@ class PlannedDivergence(Divergence, Protocol):
 
 @runtime_checkable
 class SurrogateDivergence(Divergence, Protocol):
-    """A divergence whose values are those of a smooth stand-in; users are told the exact ones."""
+    """A divergence whose values are those of a smooth stand-in; users are told the exact ones.
+
+    Examples
+    --------
+    >>> from princdiff.divergences import Energy, KolmogorovSmirnov, SurrogateDivergence
+    >>> isinstance(KolmogorovSmirnov(), SurrogateDivergence), isinstance(Energy(), SurrogateDivergence)
+    (True, False)
+    """
 
     def report(self, projections: NDArray, labels: Labels) -> NDArray[np.float64]:
         """Exact value of each column, shape (n_columns,); not for comparison with `value`."""

@@ -184,6 +184,15 @@ class ReverseKullbackLeibler(KullbackLeibler):
     ----------
     bandwidth : float, optional
         As in `KullbackLeibler`.
+
+    Examples
+    --------
+    >>> from princdiff.data.labels import Labels
+    >>> rows = np.array([[0.0, 1.0, 2.0, 2.0, 2.1, 2.2]])
+    >>> first, second = Labels([[0, 0, 0, 1, 1, 1]], 2), Labels([[1, 1, 1, 0, 0, 0]], 2)
+    >>> value = ReverseKullbackLeibler().value(rows, first)
+    >>> bool(np.allclose(value, KullbackLeibler().value(rows, second)))
+    True
     """
 
     name = "reverse_kullback_leibler"

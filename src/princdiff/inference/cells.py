@@ -78,9 +78,11 @@ class Cell:
         return _SENTENCES[self.family]
 
 
+# Scores (-log of p-values) that are about the same.
+_NEAR = 2.0
 # Features of a direction that can be told one by one.
 _FEW = 10
-_COMPLEXITY = {"column": 0, "pair": 1, "given": 2, "columns": 4, "length": 7, "covariance": 8, "learner": 10}
+_COMPLEXITY = {"column": 0, "pair": 1, "given": 4, "columns": 4, "length": 7, "covariance": 8, "learner": 10}
 _SENTENCES = {
     "column": "one column alone",
     "columns": "many features a little",
@@ -146,13 +148,14 @@ def leading_cell(
 ) -> int:
     """The cell that says most simply in what the observed labelling stands out.
 
-    Of all cells that stand out as clearly as any (as few relabellings reach them, give or take one) the
-    simplest: a shift of one column makes a direction, a kernel and a forest stand out as well.
+    Of all cells that stand out about as clearly as any (as few relabellings reach them, give or take one,
+    and their scores are near) the simplest: a shift of one column makes a direction, a kernel and a forest
+    stand out as well.
 
     Parameters
     ----------
     scores : array of shape (n_cells,)
-        Of the observed labelling.
+        Of the observed labelling, tempered.
     pvalues : array of shape (n_cells,)
         Of each cell alone.
     cells : list of Cell
@@ -165,4 +168,5 @@ def leading_cell(
     int
     """
     clear = np.flatnonzero(pvalues <= pvalues.min() + 1.5 / n_labellings)
+    clear = clear[scores[clear] >= scores[clear].max() - _NEAR]
     return int(min(clear, key=lambda place: (cells[place].complexity, -scores[place])))

@@ -22,6 +22,8 @@ from princdiff.data.problem import Problem
 
 # Labellings that take up so many bytes are drawn once and kept.
 _KEPT_BYTES = 32_000_000
+# Units from which labels are drawn by coins instead of a shuffle.
+_MANY = 2000
 
 
 def scheme_of(problem: Problem, n_permutations: int, seed: int) -> Scheme:
@@ -88,9 +90,6 @@ class Scheme:
         Block of each row.
     permute : {"within", "whole"}
         What may change sides; ignored without blocks.
-    rows_differ : bool
-        Whether rows of one group differ in what moves with the labels (covariates): then orders count, not
-        labellings, and they are always drawn.
     keys : array of shape (n_rows,), optional
         Of `princdiff.data.row_keys`: relabellings then do not depend on the order of the rows.
 
@@ -117,7 +116,6 @@ class Scheme:
         seed: int,
         blocks: NDArray[np.intp] | None = None,
         permute: str = "within",
-        rows_differ: bool = False,
         keys: NDArray[np.uint64] | None = None,
     ) -> None:
         self._seed = seed
@@ -140,8 +138,8 @@ class Scheme:
         total = _count_arrangements([self._units[stratum] for stratum in self._strata], n_permutations + 1)
         if total == 1:
             raise ValueError(_impossible(self._whole, blocks))
-        self.exhaustive = total is not None and not rows_differ
-        self.n_labellings = total if total is not None and not rows_differ else n_permutations + 1
+        self.exhaustive = total is not None
+        self.n_labellings = total if total is not None else n_permutations + 1
         # Random relabellings may by chance miss the mirror images of the observed one.
         self.smallest_pvalue = (self._symmetry() if self.exhaustive else 1) / self.n_labellings
         self._listed = self._enumerate() if self.exhaustive else None
@@ -181,18 +179,10 @@ class Scheme:
         # A test that stops early must not have seen the neighbours of one labelling only.
         return np.concatenate([rows[:1], np.random.default_rng(self._seed).permutation(rows[1:])])
 
-    def order(self, index: int) -> NDArray[np.intp]:
-        """Rows whose labels each row receives in a relabelling (whole blocks: block numbers for blocks)."""
-        order = np.arange(len(self._units))
-        if index:
-            rng = np.random.default_rng([self._seed, index])
-            for stratum, by_group in zip(self._strata, self._by_group, strict=True):
-                order[stratum] = rng.permutation(by_group)
-        return order
-
     def codes(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
         """Groups under some relabellings, shape (len(indices), n_rows)."""
-        if self.n_labellings * len(self._codes) <= _KEPT_BYTES:
+        kept = self.n_labellings * len(self._codes) <= _KEPT_BYTES
+        if kept and np.max(indices, initial=0) < self.n_labellings:
             return self._all_codes[indices]
         return self._drawn(indices)
 
@@ -204,8 +194,72 @@ class Scheme:
         if self._listed is not None:
             units = self._listed[indices]
         else:
-            units = np.array([self._units[self.order(int(index))] for index in indices])
+            units = np.array([self._one(int(index)) for index in indices])
         return units[:, self._blocks] if self._whole else units
+
+    def _one(self, index: int) -> NDArray[np.uint8]:
+        """Groups of the units in one labelling."""
+        if index == 0:
+            return self._units
+        units = np.empty_like(self._units)
+        rng = np.random.default_rng([self._seed, index])
+        for stratum, by_group in zip(self._strata, self._by_group, strict=True):
+            labels = self._units[by_group]
+            fast = len(labels) >= _MANY
+            units[stratum] = shuffled_labels(labels, rng) if fast else rng.permutation(labels)
+        return units
+
+
+def shuffled_labels(labels: NDArray[np.uint8], rng: np.random.Generator) -> NDArray[np.uint8]:
+    """Labels in random order, all orders of them being equally likely; for many rows.
+
+    A shuffle touches memory at random. Instead every row joins a group by the toss of a coin, and as many
+    as are then too many or too few change sides at random: given how many join, all sets of so many rows are
+    equally likely.
+
+    Parameters
+    ----------
+    labels : array of shape (n_rows,), dtype uint8
+        Labels, those of one group side by side.
+    rng : numpy Generator
+
+    Returns
+    -------
+    array of shape (n_rows,), dtype uint8
+
+    Examples
+    --------
+    >>> found = shuffled_labels(np.repeat([0, 1], [7000, 3000]).astype(np.uint8), np.random.default_rng(0))
+    >>> np.bincount(found)
+    array([7000, 3000])
+    """
+    starts = np.flatnonzero(np.r_[True, labels[1:] != labels[:-1]])
+    sizes = np.diff(np.append(starts, len(labels)))
+    result = np.full(len(labels), labels[0])
+    # Rows not yet given away; all of them while there is one group to draw.
+    free: NDArray[np.intp] | None = None
+    for group, size in zip(labels[starts[1:]], sizes[1:], strict=True):
+        room = len(labels) if free is None else len(free)
+        chosen = _random_set(room, int(size), rng)
+        if free is None:
+            # Modulo 256; assignment by a mask would take most of the time.
+            result += chosen.view(np.uint8) * np.uint8((int(group) - int(labels[0])) % 256)
+        else:
+            result[free[chosen]] = group
+        if len(sizes) > 2:
+            free = np.flatnonzero(~chosen) if free is None else free[~chosen]
+    return result
+
+
+def _random_set(n_rows: int, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """A mask of so many rows, all such sets being equally likely."""
+    draws = rng.bit_generator.random_raw(-(-n_rows // 4)).view(np.uint16)[:n_rows]
+    chosen = draws < round(65536 * size / n_rows)
+    excess = int(np.count_nonzero(chosen)) - size
+    if excess:
+        members = np.flatnonzero(chosen if excess > 0 else ~chosen)
+        chosen[rng.choice(members, abs(excess), replace=False)] = excess < 0
+    return chosen
 
 
 def _block_codes(codes: NDArray[np.uint8], blocks: NDArray[np.intp]) -> NDArray[np.uint8]:

@@ -49,6 +49,15 @@ class SplitResult:
         Directions of the scaled features.
     rule : str
         How the splits were combined, in words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from princdiff import split_test
+    >>> X = np.random.default_rng(0).normal(size=(80, 3)) + np.repeat([[0.0], [2.0]], 40, axis=0)
+    >>> result = split_test(X, np.repeat([0, 1], 40), n_permutations=99, random_state=0)
+    >>> result.pvalue, len(result.pvalues)
+    (0.02, 5)
     """
 
     pvalue: float

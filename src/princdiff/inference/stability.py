@@ -45,6 +45,16 @@ class StabilityResult:
         (Shah and Samworth 2013, for unimodal frequencies).
     n_features : int
         Features selected in each half-sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from princdiff import stability_selection
+    >>> X = np.random.default_rng(0).normal(size=(80, 4))
+    >>> X[40:, 2] += 2
+    >>> result = stability_selection(X, np.repeat([0, 1], 40), random_state=0)
+    >>> int(result.frequencies.argmax())
+    2
     """
 
     frequencies: NDArray[np.float64]

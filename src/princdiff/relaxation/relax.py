@@ -74,6 +74,15 @@ class RelaxResult:
         Whether both bounds hold for all the rows and columns that were given.
     note : str
         What was done instead where the data were too large; empty otherwise.
+
+    Examples
+    --------
+    >>> from princdiff import relax
+    >>> from princdiff.datasets import make_gaussian_pair
+    >>> X, y = make_gaussian_pair(60, random_state=0)
+    >>> result = relax(X, y, random_state=0)
+    >>> result.lower_bound <= result.upper_bound, result.directions.shape[0]
+    (True, 3)
     """
 
     lower_bound: float

@@ -363,6 +363,18 @@ def load(path: str | Path) -> DifferenceResult:
     Returns
     -------
     DifferenceResult
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from princdiff import compare, load
+    >>> rng = np.random.default_rng(0)
+    >>> result = compare(rng.normal(size=(30, 2)), rng.normal(size=(30, 2)) + 1, n_permutations=19)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = result.save(f"{folder}/result.json")
+    ...     load(path) == result
+    True
     """
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))

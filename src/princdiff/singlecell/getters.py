@@ -80,6 +80,19 @@ def pda_statistics(adata: Any, key: str = "pda") -> pd.DataFrame:
         deviations), shares of location, scale and shape, and of the test: statistic, pvalue,
         pvalue_adjusted (Benjamini and Hochberg, over comparisons), smallest_attainable_pvalue and
         n_permutations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import anndata
+    >>> import princdiff
+    >>> expression = np.log1p(np.random.default_rng(0).poisson(2.0, size=(60, 8)) * 1.1)
+    >>> expression[30:, 2] += 1.0
+    >>> cells = anndata.AnnData(expression, obs={"tissue": ["cortex"] * 30 + ["hippocampus"] * 30})
+    >>> princdiff.tl.pda(cells, "tissue", n_features=3, n_permutations=19)
+    >>> princdiff.get.pda_statistics(cells)[["group", "reference", "n_genes", "pvalue"]]
+        group    reference  n_genes  pvalue
+    0  cortex  hippocampus        3    0.05
     """
     return result_of(adata, key)["statistics"].reset_index(drop=True)
 
@@ -99,6 +112,20 @@ def pda_gene_sets_df(adata: Any, key: str = "pda") -> pd.DataFrame:
     DataFrame
         Columns group, gene_set, size (genes among those analysed), overlap (genes of it among the leading
         ones), expected, pvalue, pvalue_adjusted, pvalue_permutation, pvalue_permutation_adjusted, genes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import anndata
+    >>> import princdiff
+    >>> expression = np.log1p(np.random.default_rng(0).poisson(2.0, size=(60, 8)) * 1.1)
+    >>> expression[30:, 2] += 1.0
+    >>> cells = anndata.AnnData(expression, obs={"tissue": ["cortex"] * 30 + ["hippocampus"] * 30})
+    >>> princdiff.tl.pda(cells, "tissue", n_features=3, n_permutations=19)
+    >>> princdiff.tl.pda_gene_sets(cells, {"even": ["0", "2", "4", "6"]}, n_top=2, min_size=2)
+    >>> princdiff.get.pda_gene_sets_df(cells)[["gene_set", "size", "overlap"]]
+      gene_set  size  overlap
+    0     even     4        1
     """
     result = result_of(adata, key)
     if "gene_sets" not in result:

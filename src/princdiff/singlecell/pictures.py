@@ -38,6 +38,19 @@ def pda(
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import anndata
+    >>> import princdiff
+    >>> expression = np.log1p(np.random.default_rng(0).poisson(2.0, size=(60, 8)) * 1.1)
+    >>> expression[30:, 2] += 1.0
+    >>> cells = anndata.AnnData(expression, obs={"tissue": ["cortex"] * 30 + ["hippocampus"] * 30})
+    >>> princdiff.tl.pda(cells, "tissue", n_features=3, n_permutations=19)
+    >>> axes = princdiff.pl.pda(cells)
+    >>> axes.get_xlabel()
+    'component 1 (p = 0.05)'
     """
     result = result_of(adata, key)
     place, chosen = chosen_column(result, group, component)
@@ -85,6 +98,19 @@ def pda_genes(
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import anndata
+    >>> import princdiff
+    >>> expression = np.log1p(np.random.default_rng(0).poisson(2.0, size=(60, 8)) * 1.1)
+    >>> expression[30:, 2] += 1.0
+    >>> cells = anndata.AnnData(expression, obs={"tissue": ["cortex"] * 30 + ["hippocampus"] * 30})
+    >>> princdiff.tl.pda(cells, "tissue", n_features=3, n_permutations=0)
+    >>> axes = princdiff.pl.pda_genes(cells)
+    >>> axes.get_title()
+    'cortex against hippocampus'
     """
     _, chosen = chosen_column(result_of(adata, key), group, component)
     table = pda_df(adata, key, group=chosen["group"], component=component, top=top)
@@ -123,6 +149,20 @@ def pda_heatmap(
     -------
     Axes
         Red weights pull towards the group, blue ones away from it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import anndata
+    >>> import princdiff
+    >>> expression = np.log1p(np.random.default_rng(0).poisson(2.0, size=(60, 8)) * 1.1)
+    >>> expression[30:, 2] += 1.0
+    >>> cells = anndata.AnnData(expression, obs={"tissue": ["cortex"] * 30 + ["hippocampus"] * 30})
+    >>> cells.obs["layer"] = ["1", "2", "3"] * 20
+    >>> princdiff.tl.pda(cells, "layer", n_features=2, n_permutations=0)
+    >>> axes = princdiff.pl.pda_heatmap(cells)
+    >>> [label.get_text() for label in axes.get_xticklabels()]
+    ['1', '2', '3']
     """
     statistics = pda_statistics(adata, key)
     names = list(dict.fromkeys(statistics["group"])) if groups is None else list(groups)
@@ -179,6 +219,19 @@ def pda_scatter(
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import anndata
+    >>> import princdiff
+    >>> expression = np.log1p(np.random.default_rng(0).poisson(2.0, size=(60, 8)) * 1.1)
+    >>> expression[30:, 2] += 1.0
+    >>> cells = anndata.AnnData(expression, obs={"tissue": ["cortex"] * 30 + ["hippocampus"] * 30})
+    >>> princdiff.tl.pda(cells, "tissue", n_features=3, n_permutations=0, n_components=2)
+    >>> axes = princdiff.pl.pda_scatter(cells, "tissue")
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('component 1', 'component 2')
     """
     result = result_of(adata, key)
     if isinstance(group, str) or group is None:
@@ -267,6 +320,19 @@ def pda_gene(
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import anndata
+    >>> import princdiff
+    >>> expression = np.log1p(np.random.default_rng(0).poisson(2.0, size=(60, 8)) * 1.1)
+    >>> expression[30:, 2] += 1.0
+    >>> cells = anndata.AnnData(expression, obs={"tissue": ["cortex"] * 30 + ["hippocampus"] * 30})
+    >>> princdiff.tl.pda(cells, "tissue", n_features=3, n_permutations=0)
+    >>> axes = princdiff.pl.pda_gene(cells, "2")
+    >>> axes.get_xlabel()
+    '2'
     """
     result = result_of(adata, key)
     _, chosen = chosen_column(result, group, 1)
@@ -305,6 +371,20 @@ def pda_gene_sets(adata: Any, key: str = "pda", *, top: int = 12, ax: Axes | Non
     -------
     Axes
         Bars: -log10 of the hypergeometric p-value, adjusted; dots: of the permutation p-value, adjusted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import anndata
+    >>> import princdiff
+    >>> expression = np.log1p(np.random.default_rng(0).poisson(2.0, size=(60, 8)) * 1.1)
+    >>> expression[30:, 2] += 1.0
+    >>> cells = anndata.AnnData(expression, obs={"tissue": ["cortex"] * 30 + ["hippocampus"] * 30})
+    >>> princdiff.tl.pda(cells, "tissue", n_features=3, n_permutations=19)
+    >>> princdiff.tl.pda_gene_sets(cells, {"even": ["0", "2", "4", "6"]}, n_top=2, min_size=2)
+    >>> axes = princdiff.pl.pda_gene_sets(cells)
+    >>> [label.get_text() for label in axes.get_yticklabels()]
+    ['even']
     """
     table = pda_gene_sets_df(adata, key).head(top)
     ax = plots._axes(ax, (7.0, 1.2 + 0.32 * len(table)))

@@ -411,6 +411,19 @@ def pda_gene_sets(
         leading genes of their own direction over all genes. It knows that some genes vary together, and that
         some are on top of any direction. Where `pda` made no relabellings it is NaN. Both also adjusted after
         Benjamini and Hochberg.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import anndata
+    >>> import princdiff
+    >>> expression = np.log1p(np.random.default_rng(0).poisson(2.0, size=(60, 8)) * 1.1)
+    >>> expression[30:, 2] += 1.0
+    >>> cells = anndata.AnnData(expression, obs={"tissue": ["cortex"] * 30 + ["hippocampus"] * 30})
+    >>> princdiff.tl.pda(cells, "tissue", n_features=3, n_permutations=19)
+    >>> princdiff.tl.pda_gene_sets(cells, {"even": ["0", "2", "4", "6"]}, n_top=2, min_size=2)
+    >>> princdiff.get.pda_gene_sets_df(cells)["gene_set"].tolist()
+    ['even']
     """
     check_anndata(adata)
     validate.check_positive("n_top", n_top, whole=True)

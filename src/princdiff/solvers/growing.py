@@ -3,7 +3,9 @@
 A search tries hundreds of directions to find the right hill; for that a sample of the rows is as good as all
 of them, since a divergence is known to a relative error of one over the root of the rows. The few finalists
 then climb on samples that grow fourfold, and the best ends on all rows in double precision: the divergence
-that is reported is that of all rows, and so is the direction.
+that is reported is that of all rows, and so is the direction. A difference that is too small for the sample
+to show must not be missed: where few features are wanted, all single features, the difference of means and
+that of covariances are looked at on all rows before the search ends.
 """
 
 from __future__ import annotations
@@ -21,10 +23,11 @@ from princdiff.data.row_keys import shuffled_members
 from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence
 from princdiff.parallel import single_threaded_blas
+from princdiff.solvers import starts
 from princdiff.solvers.ascent import Ascent, Tolerance, ascend
 from princdiff.solvers.search import EFFORTS, Search
 from princdiff.solvers.solve import Solution, evaluate, in_units, settle
-from princdiff.solvers.sparsity import Sparsity, normalised, oriented
+from princdiff.solvers.sparsity import Sparsity, keep_largest, normalised, oriented
 
 GROWTH = 4
 # A sample of this many rows per feature, within bounds, leaves little room to fit its noise.
@@ -37,6 +40,12 @@ _ON_SAMPLES = Tolerance(40, 1e-5, 4)
 _ON_ALL_ROWS = Tolerance(12, 1e-4, 3)
 # Finalists this close to the best may overtake it on more rows.
 _CONTENDER = 0.01
+# Directions that go on from values on all rows.
+_FINALISTS = 4
+# Numbers (rows x features) up to which every single feature is judged on all rows, about half a minute of
+# sorting; and the fewest features that are.
+_MOST_JUDGED, _FEWEST_JUDGED = 300_000_000, 50
+_VALUES_AT_ONCE = 20_000_000
 # Numbers that ascent and climb of the bundle may touch; beyond, the divergence is smooth for all that a
 # quasi-Newton method can see, since the kinks between plans shrink with the rows.
 _SMOOTH = 50_000_000
@@ -153,15 +162,16 @@ def solve_growing(
         few, few_labels = nested.sample(first)
         search = Search(few, few_labels, divergence, level, cost, EFFORTS[effort], rng, n_jobs)
         search.run(extra_starts)
-        finds, n_iter = search.pool.best(max(2, search.effort.finalists)), search.n_iter
+        finds = search.pool.best(max(2, search.effort.finalists))
+        climb = _Climb(divergence, search.level, cost, n_jobs, search.n_iter)
         for size in nested.sizes[1:]:
-            more, more_labels = nested.sample(size)
-            found = _ascend(more, more_labels, divergence, finds, search.level, cost, _ON_SAMPLES, n_jobs)
-            finds, n_iter = _contenders(found), n_iter + int(found.n_iter.sum())
+            finds = _contenders(climb.ascend(*nested.sample(size), finds, _ON_SAMPLES))
         if level < samples.n_features or cost:
-            # Which features take part is settled by all rows as well.
-            found = _ascend(samples, labels, divergence, finds, search.level, cost, _ON_ALL_ROWS, n_jobs)
-            finds, n_iter = _contenders(found)[:2], n_iter + int(found.n_iter.sum())
+            # Which features take part is settled by all rows: a sample may have missed them.
+            largest = nested.sample(nested.sizes[-1])
+            seen = climb.seen_by_all_rows(samples, labels, largest, search.effort.n_spread, rng)
+            finds = climb.best_of(samples, labels, np.concatenate([finds.astype(seen.dtype), seen]))
+            finds = _contenders(climb.ascend(samples, labels, finds, _ON_ALL_ROWS))
         finds = finds[:2].astype(np.float64)
         # Deflated rows need all features, so that they cannot be cut down to a support.
         if samples.basis is not None or samples.n_rows * np.count_nonzero(finds[0]) <= _SMOOTH:
@@ -172,23 +182,103 @@ def solve_growing(
             direction, spent = _settle_smooth(samples, labels, divergence, finds[0], cost, max_iter, tol)
         value, gradient = evaluate(samples.astype(np.float64), labels, divergence, direction)
         scale = samples.unit**divergence.degree
-        return Solution(value * scale, direction, gradient * scale, n_iter + spent)
+        return Solution(value * scale, direction, gradient * scale, climb.n_iter + spent)
 
 
-def _ascend(
-    samples: Samples,
-    labels: Labels,
-    divergence: Divergence,
-    finds: NDArray,
-    level: int,
-    penalty: float,
-    tolerance: Tolerance,
-    n_jobs: int | None,
-) -> Ascent:
-    count = len(finds)
-    sparsity = Sparsity(np.full(count, level), np.full(count, penalty) if penalty else None)
-    begin = finds.astype(samples.dtype)
-    return ascend(samples, labels.repeat(count), divergence, sparsity, begin, tolerance, n_jobs)
+class _Climb:
+    """Finds of a search on a sample, taken up by more and more rows."""
+
+    def __init__(
+        self, divergence: Divergence, level: int, penalty: float, n_jobs: int | None, n_iter: int
+    ) -> None:
+        self._divergence, self._level, self._penalty, self._n_jobs = divergence, level, penalty, n_jobs
+        self.n_iter = n_iter
+
+    def _sparsity(self, count: int) -> Sparsity:
+        penalties = np.full(count, self._penalty) if self._penalty else None
+        return Sparsity(np.full(count, self._level), penalties)
+
+    def ascend(self, samples: Samples, labels: Labels, finds: NDArray, tolerance: Tolerance) -> Ascent:
+        """Ascents from all finds."""
+        count = len(finds)
+        begin = finds.astype(samples.dtype)
+        found = ascend(
+            samples,
+            labels.repeat(count),
+            self._divergence,
+            self._sparsity(count),
+            begin,
+            tolerance,
+            self._n_jobs,
+        )
+        self.n_iter += int(found.n_iter.sum())
+        return found
+
+    def seen_by_all_rows(
+        self,
+        samples: Samples,
+        labels: Labels,
+        largest: tuple[Samples, Labels],
+        n_spread: int,
+        rng: np.random.Generator,
+    ) -> NDArray:
+        """What all rows say at little cost: single features, means, and the difference of covariances."""
+        marginals = self._marginals(samples, labels, largest)
+        if self._level == 1:
+            return single_axes(marginals, 1)
+        return np.concatenate(
+            [
+                single_axes(marginals, 2),
+                starts.mean_directions(samples, labels)[0],
+                starts.spread_directions(samples, labels, n_spread, rng, exact=True)[0],
+            ]
+        )
+
+    def _marginals(
+        self, samples: Samples, labels: Labels, largest: tuple[Samples, Labels]
+    ) -> NDArray[np.float64]:
+        """Divergence of every single feature on all rows; of those that a sample puts last, where many: 0."""
+        affordable = max(_FEWEST_JUDGED, _MOST_JUDGED // samples.n_rows)
+        if samples.columns_per_pass is not None:
+            affordable = min(affordable, max(_FEWEST_JUDGED, 4 * samples.columns_per_pass))
+        if samples.n_features <= affordable or samples.basis is not None:
+            return starts.marginal_divergences(samples, labels, self._divergence, self._n_jobs)[0]
+        rough = starts.marginal_divergences(*largest, self._divergence, self._n_jobs)[0]
+        chosen = np.sort(np.argsort(-rough, kind="stable")[:affordable])
+        result = np.zeros(samples.n_features)
+        few = samples.restrict(chosen)
+        result[chosen] = starts.marginal_divergences(few, labels, self._divergence, self._n_jobs)[0]
+        return result
+
+    def best_of(self, samples: Samples, labels: Labels, candidates: NDArray) -> NDArray:
+        """The best few of some directions, cut to the sparsity, by their values on all rows."""
+        if self._penalty:
+            # A penalised direction has as many features as it likes; the finds know how many about.
+            sizes = np.unique(np.count_nonzero(candidates, axis=1))
+            cut = [keep_largest(candidates, np.full(len(candidates), size)) for size in sizes]
+            candidates = np.concatenate(cut)
+        else:
+            candidates = keep_largest(candidates, np.full(len(candidates), self._level))
+        candidates = np.unique(normalised(candidates), axis=0)
+        candidates = candidates[candidates.any(axis=1)].astype(samples.dtype)
+        values = np.empty(len(candidates))
+        step = samples.columns_per_pass or max(1, _VALUES_AT_ONCE // samples.n_rows)
+        for begin in range(0, len(candidates), step):
+            part = candidates[begin : begin + step]
+            wide = labels.repeat(len(part))
+            values[begin : begin + step] = self._divergence.value(
+                samples.for_labels(wide).project(part), wide
+            )
+        values -= self._sparsity(len(candidates)).cost(candidates)
+        return candidates[np.argsort(-values, kind="stable")[:_FINALISTS]]
+
+
+def single_axes(values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """Directions of the features with the largest values, shape (count, n_features)."""
+    best = np.argsort(-values, kind="stable")[:count]
+    axes = np.zeros((len(best), len(values)))
+    axes[np.arange(len(best)), best] = 1.0
+    return axes
 
 
 def _contenders(found: Ascent) -> NDArray:

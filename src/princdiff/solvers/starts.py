@@ -72,11 +72,19 @@ def mean_directions(samples: Samples, labels: Labels) -> NDArray:
 
 
 def spread_directions(
-    samples: Samples, labels: Labels, count: int, rng: np.random.Generator, n_iter: int = 8
+    samples: Samples,
+    labels: Labels,
+    count: int,
+    rng: np.random.Generator,
+    n_iter: int = 8,
+    *,
+    exact: bool = False,
 ) -> NDArray:
     """Extreme eigenvectors of the covariance difference, shape (n_columns, n_contrasts * count, n_features).
 
-    Block power iteration, which finds the eigenvalues largest in magnitude, of either sign.
+    Block power iteration, which finds the eigenvalues largest in magnitude, of either sign. Two of equal
+    magnitude (features that correlate in opposite ways) have any basis of their plane, unless ``exact``
+    asks for the eigenvectors themselves.
     """
     n_columns, count = labels.n_columns, min(count, samples.n_features)
     wide = labels.repeat(count)
@@ -88,6 +96,7 @@ def spread_directions(
         sides = [signed > 0, (signed < 0) & (codes < labels.n_groups)]
         block = np.tile(rng.standard_normal((count, samples.n_features)), (n_columns, 1))
         block = (block * samples.varying).astype(samples.dtype)
+        before = basis = np.zeros((n_columns, count, samples.n_features))
         for _ in range(n_iter):
             projections = operator.project(normalised(block))
             for side in sides:
@@ -95,9 +104,16 @@ def spread_directions(
                 mean = np.einsum("cn,cn->c", projections, mass)
                 projections -= mean[:, None] * side
             block = operator.backproject(projections * signed)
-            stacked = block.reshape(n_columns, count, -1).transpose(0, 2, 1)
-            orthogonal, _ = np.linalg.qr(stacked.astype(np.float64))
-            block = orthogonal.transpose(0, 2, 1).reshape(n_columns * count, -1).astype(samples.dtype)
+            images = block.reshape(n_columns, count, -1).astype(np.float64)
+            orthogonal, _ = np.linalg.qr(images.transpose(0, 2, 1))
+            before, basis = basis, orthogonal.transpose(0, 2, 1)
+            block = basis.reshape(n_columns * count, -1).astype(samples.dtype)
+        if exact:
+            # Images of the last basis but one, seen in that basis: the difference restricted to its span.
+            small = before @ images.transpose(0, 2, 1)
+            vectors = np.linalg.eigh((small + small.transpose(0, 2, 1)) / 2)[1]
+            block = (vectors.transpose(0, 2, 1) @ before).reshape(n_columns * count, -1)
+            block = normalised(block).astype(samples.dtype)
         result.append(block.reshape(n_columns, count, -1))
     return np.concatenate(result, axis=1)
 

@@ -35,6 +35,16 @@ class ColumnInfo:
         Parts of dates, in the order of the features.
     missing : tuple of int
         Missing values, by group: those filled, or those of dropped rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from princdiff.tables import prepare
+    >>> frame = pd.DataFrame({"age": [31.5, 40.2, 28.9, 55.1] * 3, "city": ["Bern", "Basel", "Chur"] * 4})
+    >>> prepared = prepare(frame, groups=["a", "a", "b", "b"] * 3)
+    >>> city = prepared.column_info["city"]
+    >>> city.type, city.levels, city.features
+    ('category', ('Basel', 'Bern', 'Chur'), (1, 2, 3))
     """
 
     name: str

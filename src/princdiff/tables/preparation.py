@@ -76,6 +76,17 @@ class Prepared:
         Encoded covariates.
     covariate_names : tuple of str
         Their names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from princdiff.tables import prepare
+    >>> frame = pd.DataFrame({"age": [31.5, 40.2, 28.9, 55.1] * 3, "city": ["Bern", "Basel", "Chur"] * 4})
+    >>> prepared = prepare(frame, groups=["a", "a", "b", "b"] * 3)
+    >>> prepared.features
+    ('age', 'city = Basel', 'city = Bern', 'city = Chur')
+    >>> prepared.groups, prepared.rows.shape
+    (('a', 'b'), (12, 4))
     """
 
     rows: Any
@@ -337,6 +348,16 @@ class Encoded:
         Number of each row in the input.
     notes : tuple of str
         What was dropped, filled or not known.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from princdiff.tables import encode, prepare
+    >>> frame = pd.DataFrame({"age": [31.5, 40.2, 28.9, 55.1] * 3, "city": ["Bern", "Basel", "Chur"] * 4})
+    >>> prepared = prepare(frame, groups=["a", "a", "b", "b"] * 3)
+    >>> encode(frame.head(2), prepared.codings).rows
+    array([[31.5,  0. ,  1. ,  0. ],
+           [40.2,  1. ,  0. ,  0. ]])
     """
 
     rows: Any
