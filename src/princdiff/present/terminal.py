@@ -35,9 +35,10 @@ _HARD = "\N{NO-BREAK SPACE}"
 _UNBROKEN = re.compile(r" = |\d %|→ |\bexit code |(?<= )[+-]\d\.\d\d ")
 # How messages of the library call an argument, and how the command line does.
 _OPTIONS = (
-    (re.compile(r"\bmissing='(\w+)'"), r"--missing \1"),
+    (re.compile(r"\b(missing|dates|permute|error|scale)='(\w+)'"), r"--\1 \2"),
     (re.compile(r"\bcertify=True\b"), "--certify"),
-    (re.compile(r"\bsample_weight=|(?<![-\w])weights="), "--weights"),
+    (re.compile(r"\bsample_weight=|(?<![-\w])weights="), "--sample-weight"),
+    (re.compile(r"\b(n|time|random)_(permutations|features|components|jobs|budget|state)="), r"--\1-\2 "),
     (re.compile(r"(?<![-\w])(features|groups|blocks|covariates)="), r"--\1"),
 )
 
@@ -54,11 +55,14 @@ class Screen:
         Whether escape codes are understood.
     drawn : bool
         Whether block characters can be written.
+    command_line : bool
+        Whether arguments are called as the command line calls them.
     """
 
     width: int = 80
     colour: bool = False
     drawn: bool = True
+    command_line: bool = False
 
     @classmethod
     def of(cls, stream: IO[str], *, no_colour: bool = False) -> Screen:
@@ -88,7 +92,10 @@ class Screen:
     def prose(self, text: str, indent: str = "") -> list[str]:
         """A paragraph in lines that fit."""
         # "p = 0.01", "83 %" and "→ 26 %" are read as one word, and stay in one line.
-        text = _UNBROKEN.sub(lambda match: match[0].replace(" ", _HARD), in_options(printable(text)))
+        text = printable(text)
+        if self.command_line:
+            text = in_options(text)
+        text = _UNBROKEN.sub(lambda match: match[0].replace(" ", _HARD), text)
         return [line.replace(_HARD, " ") for line in wrapped(text, min(self.width, _PROSE), indent)]
 
 
