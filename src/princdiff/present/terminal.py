@@ -320,7 +320,11 @@ def direction_sentence(result: DifferenceResult) -> str:
         f"{frame.at[i, 'weight']:+.2f} {shorten(printable(frame.at[i, 'feature']), 40)}" for i in order[:6]
     ]
     more = f", and {len(frame) - 6} more" if len(frame) > 6 else ""
-    return f"Direction: {', '.join(shown)}{more} (of the scaled features)."
+    unshared = ""
+    if frame["share"].isna().all():
+        name = str(result.parameters.get("divergence") or "this divergence").replace("_", " ")
+        unshared = f" {name.capitalize()} does not depend on scale, so shares are not defined."
+    return f"Direction: {', '.join(shown)}{more} (of the scaled features).{unshared}"
 
 
 def column_lines(result: DifferenceResult, screen: Screen) -> list[str]:
