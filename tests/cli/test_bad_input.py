@@ -227,4 +227,4 @@ def test_missing_values_advise_the_option(files, capsys):
     assert main(["compare", "before.csv", "gap.csv"]) == 2
     err = one_line_error(capsys)
     assert "'height' (0 of 40 in 'before', 1 of 2 in 'gap'; the first in row 0 of gap.csv)" in err
-    assert "Use --missing impute to fill and mark them" in err and "--missing drop" in err
+    assert "use --missing impute to fill and mark them" in err and "--missing drop" in err

@@ -49,7 +49,9 @@ def test_declared_categories_are_believed():
 
 
 def test_what_a_two_level_column_means_is_told():
-    assert "1 column of categories encoded as 0/1: 'c' (1 is 'm', 0 is 'f')." in two(["m", "f", "m"]).notes
+    table = two(["m", "f", "m"])
+    assert "1 column of categories encoded as 1 0/1 feature." in table.notes
+    assert table.feature_levels == ("", "m") and table.column_info["c"].levels == ("f", "m")
 
 
 def test_shares_are_summed_back():

@@ -79,10 +79,10 @@ def refuse_missing(holes: Mapping[str, NDArray], layout: Layout, roles: Roles) -
     ]
     affected = layout.n_rows - len(rows_without(holes, layout.n_rows))
     raise ValueError(
-        f"missing values in {plural(len(holes), 'column')}: {_joined(columns, 5)}; {affected} of "
-        f"{layout.n_rows} rows have some (rows count from 0). Use missing='impute' to fill and mark them, so "
-        "that a changed rate of missing values is compared too; missing='drop' to leave these rows out; or "
-        "leave the columns out with features="
+        f"missing values in {plural(len(holes), 'column')} ({affected} of {layout.n_rows} rows): use "
+        "missing='impute' to fill and mark them, so that a changed rate of missing values is compared too, "
+        "missing='drop' to leave these rows out, or features= to leave the columns out. They are in "
+        f"{_joined(columns, 5)} (rows count from 0)"
     )
 
 
@@ -168,8 +168,10 @@ def note_codings(codings: Sequence[Coding], pool: Pool, roles: Roles, notes: lis
     """Which columns became several features, and levels that only one group has."""
     coded = [coding for coding in codings if coding.one_hot]
     if coded:
-        columns = _joined([f"{coding.column!r} ({_levels_in_words(coding)})" for coding in coded])
-        notes.append(f"{plural(len(coded), 'column')} of categories encoded as 0/1: {columns}.")
+        count = sum(len(coding.kinds) for coding in coded)
+        notes.append(
+            f"{plural(len(coded), 'column')} of categories encoded as {plural(count, '0/1 feature')}."
+        )
     ordered = [f"{c.column!r} ({listed(c.levels or (), 10)})" for c in codings if c.type == "ordered"]
     if ordered:
         notes.append(f"Ordered categories taken as the numbers 0, 1, 2 ...: {_joined(ordered)}.")
@@ -204,13 +206,6 @@ def note_filled(
         notes.append(
             f"{plural(total, 'missing value')} filled and marked in columns of their own: {columns}."
         )
-
-
-def _levels_in_words(coding: Coding) -> str:
-    assert coding.levels is not None
-    if coding.type == "flag" and len(coding.levels) == 2:
-        return f"1 is {coding.levels[1]!r}, 0 is {coding.levels[0]!r}"
-    return plural(len(coding.levels) + coding.pooled, "level")
 
 
 def _filled_in_words(coding: Coding, filled: Mapping[str, Sequence[int]], roles: Roles) -> str:
