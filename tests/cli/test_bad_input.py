@@ -29,7 +29,11 @@ from princdiff.cli import main
         ("twice.csv", "age,age,weight\n1,2,3\n", "'age'"),
         ("gap.csv", "age,height,weight\n1,,3\n4,5,6\n", "--missing impute"),
         ("infinite.csv", "age,height,weight\n1,inf,3\n4,5,6\n", "infinite values"),
-        ("less.csv", "age,height\n1,2\n3,4\n", "name the columns to compare with --features"),
+        (
+            "less.csv",
+            "age,height\n1,2\n3,4\n",
+            "leave them out with --exclude",
+        ),
         ("odd.xyz", "what", "the ending '.xyz' is not known"),
         ("bad.parquet", b"PAR1 no", "parquet"),
         ("bad.npz", b"PK no", "bad.npz"),

@@ -14,7 +14,7 @@ from princdiff.tables import prepare
 def test_missing_values_are_an_error_by_default():
     message = (
         r"missing values in 4 columns \(2 of 8 rows\): use missing='impute' to fill and mark them, .*, "
-        r"missing='drop' to leave these rows out, or features= .*\. They are in "
+        r"missing='drop' to leave these rows out, or exclude= .*\. They are in "
         r"'u' \(1 of 4 in 'X', 0 of 4 in 'Y'; the first in row 1 of X\), 'n' \(1 of 4 .* row 2 of X\), "
         r"'c' \(1 .*\), 'b' \(1 .*\) \(rows count from 0\)"
     )

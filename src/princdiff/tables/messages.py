@@ -53,7 +53,7 @@ def refuse_faults(columns: Sequence[Column]) -> None:
     if faults:
         raise ValueError(
             f"{'; '.join(faults[:5])}{f'; and {len(faults) - 5} more columns' if len(faults) > 5 else ''}: "
-            "replace such entries by numbers or leave them empty, or leave the column out with features="
+            "replace such entries by numbers or leave them empty, or leave the column out with exclude="
         )
 
 
@@ -63,7 +63,7 @@ def refuse_infinite(pool: Pool, layout: Layout) -> None:
     if infinite:
         raise ValueError(
             f"infinite values in {plural(len(infinite), 'column')}: {_counted(infinite, layout)}; "
-            "replace them by numbers, or leave the columns out with features="
+            "replace them by numbers, or leave the columns out with exclude="
         )
 
 
@@ -81,7 +81,7 @@ def refuse_missing(holes: Mapping[str, NDArray], layout: Layout, roles: Roles) -
     raise ValueError(
         f"missing values in {plural(len(holes), 'column')} ({affected} of {layout.n_rows} rows): use "
         "missing='impute' to fill and mark them, so that a changed rate of missing values is compared too, "
-        "missing='drop' to leave these rows out, or features= to leave the columns out. They are in "
+        "missing='drop' to leave these rows out, or exclude= to leave the columns out. They are in "
         f"{_joined(columns, 5)} (rows count from 0)"
     )
 
@@ -153,7 +153,7 @@ def note_dropped(kept: NDArray, holes: Mapping[str, NDArray], roles: Roles, note
         if not rest:
             raise ValueError(
                 f"missing='drop' leaves no row of group {name!r}: missing values in {columns}; "
-                "leave such columns out with features=, or use missing='impute'"
+                "leave such columns out with exclude=, or use missing='impute'"
             )
     lost = ", ".join(
         f"{gone} of {size} in {name!r}"
