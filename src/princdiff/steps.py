@@ -126,7 +126,13 @@ class Comparison:
         return fit
 
     def _direction(self, n_features: int | str, **options: Any) -> SPARDA:
-        return SPARDA(n_features=n_features, divergence=self.divergence, scale=self.problem.scale, **options)
+        return SPARDA(
+            n_features=n_features,
+            divergence=self.divergence,
+            scale=self.problem.scale,
+            subsample=policy.searched_rows(self.problem.rows.shape),
+            **options,
+        )
 
     def _stage(self, name: str) -> tqdm:
         """What is being done, where it has no bar of its own."""

@@ -40,8 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Examples
     --------
-    >>> main(["--version"])
+    >>> main(["--version"])  # doctest: +ELLIPSIS
     princdiff 0.1.0
+    engine: ...
     0
     """
     _write_any_character()
@@ -55,6 +56,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(stop.code or 0)
 
 
+class _Version(argparse.Action):
+    """Show the version and what computes; the library is loaded only when asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from princdiff.kernels import describe_engine
+
+        print(f"princdiff {__version__}\nengine: {describe_engine()}")
+        parser.exit()
+
+
 def build_parser() -> Parser:
     """The parser of all commands."""
     parser = Parser(
@@ -64,7 +75,9 @@ def build_parser() -> Parser:
         formatter_class=OneLineFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"princdiff {__version__}")
+    parser.add_argument(
+        "--version", action=_Version, nargs=0, help="show the version and the engine, and exit"
+    )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
     compare.add(commands)
     watch.add(commands)

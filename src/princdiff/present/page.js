@@ -14,8 +14,7 @@
   for (const place of data.leading.pairs) {
     const pair = data.pairs[place];
     const title = make("span", {}, make("bdi", {}, pair.first), " and ", make("bdi", {}, pair.second));
-    const values = pair.texts.map((text) => text.replace("-", "−")).join(" → ");
-    cards.push(card(title, `correlation ${values}`, pictures.ofPair(pair)));
+    cards.push(card(title, pair.change.replaceAll("-", "−"), pictures.ofPair(pair)));
   }
   function card(title, words, shown) {
     const holder = make("div", { class: "pictures" });

@@ -17,7 +17,7 @@ import pandas as pd
 
 from princdiff.present import charts
 from princdiff.result import wording
-from princdiff.result.columns import ARROW, number, percentages
+from princdiff.result.columns import from_to, number, percentages
 from princdiff.tables.encoding import feature_names
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def _own(result: DifferenceResult, frame: pd.DataFrame, widths: list[int]) -> di
                 "pvalue": charts.rounded(float(row["pvalue"]), _DIGITS),
                 "effect": charts.rounded(float(row["effect"]), _DIGITS),
                 "kind": visible(row["kind"]),
-                "change": unbroken(("" if of_rows else "mean ") + ARROW.join(texts)),
+                "change": unbroken(("" if of_rows else "mean ") + from_to(means[feature], texts)),
             }
         place += width
     return own
@@ -225,6 +225,7 @@ def _pairs(result: DifferenceResult) -> list[dict[str, Any]]:
             "second": named(row["second"]),
             "values": charts.rounded([float(row[f"dependence {group}"]) for group in result.groups], 4),
             "texts": wording.correlations([float(row[f"dependence {group}"]) for group in result.groups]),
+            "change": visible(wording.pair_change(result, row)),
             "pvalue": charts.rounded(float(row["pvalue"]), _DIGITS),
         }
         for row in found.to_dict("records")

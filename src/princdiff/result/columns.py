@@ -23,6 +23,8 @@ _SHOWN_LEVELS = 3
 # What moves is called a shift also where it spreads more than it moves: prices and counts do both.
 _SHIFT_SHARE = 0.3
 ARROW = " → "
+MOST_ARROWS = 3
+"""With more groups a chain of arrows is not read: the lowest and the highest are told."""
 
 
 @dataclass(frozen=True)
@@ -219,9 +221,10 @@ def _missing(facts: ColumnFacts, feature: int) -> str:
 def _moved(facts: ColumnFacts, feature: int, kind: str) -> str:
     """A number: its means, or its standard deviations where the spread changed."""
     if kind == "spread":
-        return f"sd {ARROW.join(number(value) for value in facts.deviations(feature))}"
+        deviations = facts.deviations(feature)
+        return f"sd {from_to(deviations, [number(value) for value in deviations])}"
     means = facts.means(feature)
-    text = f"mean {ARROW.join(number(value) for value in means)}"
+    text = f"mean {from_to(means, [number(value) for value in means])}"
     if kind == "shift" and len(means) == 2 and means[0] * means[1] > 0:
         change = 100 * (means[1] / means[0] - 1)
         if 0.05 <= abs(change) < 1000:
@@ -237,7 +240,21 @@ def proportions(values: Sequence[float]) -> str:
     >>> proportions([0.15, 0.61]), proportions([0.0101, 0.0148]), proportions([0.0, 0.01])
     ('15 % → 61 %', '1.0 % → 1.5 %', '0 % → 1 %')
     """
-    return ARROW.join(percentages(values))
+    return from_to(values, percentages(values))
+
+
+def from_to(values: Sequence[float], texts: Sequence[str]) -> str:
+    """Figures of the groups in their order, or their range where there are many groups.
+
+    Examples
+    --------
+    >>> from_to([1, 3, 2], ["1", "3", "2"]), from_to([1, 4, 0, 2], ["1 %", "4 %", "0 %", "2 %"])
+    ('1 → 3 → 2', '0 % to 4 %')
+    """
+    if len(values) <= MOST_ARROWS:
+        return ARROW.join(texts)
+    order = sorted(range(len(values)), key=lambda place: values[place])
+    return f"{texts[order[0]]} to {texts[order[-1]]}"
 
 
 def percentages(values: Sequence[float]) -> list[str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from princdiff.result.columns import from_to
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,18 +112,19 @@ def _pairs_sentence(result: DifferenceResult, also: bool) -> str:
         other = row["second"] if row["first column"] == hub else row["first"]
         return (
             f"{opening}{_cut(hub, 40)} goes together differently with {others} other columns, "
-            f"foremost {_cut(str(other), 40)} ({_correlations(result, row)})."
+            f"foremost {_cut(str(other), 40)} ({pair_change(result, row)})."
         )
     first = f"{_cut(str(row['first']), 40)} and {_cut(str(row['second']), 40)} go together differently"
     more = ""
     if len(pairs) > 1:
         more = "; so does one more pair" if len(pairs) == 2 else f"; so do {len(pairs) - 1} more pairs"
-    return f"{opening}{first} ({_correlations(result, row)}){more}."
+    return f"{opening}{first} ({pair_change(result, row)}){more}."
 
 
-def _correlations(result: DifferenceResult, row: pd.Series) -> str:
+def pair_change(result: DifferenceResult, row: Mapping[Any, Any] | pd.Series) -> str:
+    """How a pair goes together in the groups."""
     values = [float(row[f"dependence {group}"]) for group in result.groups]
-    return f"correlation {' → '.join(correlations(values))}"
+    return f"correlation {from_to(values, correlations(values))}"
 
 
 def named_pairs(result: DifferenceResult) -> pd.DataFrame:

@@ -130,7 +130,7 @@ def suggestion(name: str, options: Iterable[str]) -> str:
     Examples
     --------
     >>> suggestion("wieght", ["height", "weight", "age"])
-    "; did you mean 'weight'?"
+    "; did you mean 'weight' or 'height'?"
     >>> suggestion("order.csv", ["before.csv", "after.csv"])
     ''
     """
