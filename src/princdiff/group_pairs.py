@@ -20,7 +20,7 @@ from princdiff.steps import Clock, Options
 from princdiff.tables import Prepared, prepare
 
 REST = "rest"
-_READING = ("features", "sample_weight", "blocks", "covariates", "missing", "strict", "dates")
+_READING = ("features", "exclude", "sample_weight", "blocks", "covariates", "missing", "strict", "dates")
 _RUNNING = ("random_state", "rng", "n_jobs", "time_budget")
 
 
