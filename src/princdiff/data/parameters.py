@@ -186,14 +186,17 @@ class Seed:
         return Whole(0, 2**32 - 1).allows(value)
 
 
+@dataclass(frozen=True)
 class Text:
-    """A text that is not empty."""
+    """A text, which must not be empty unless that is allowed."""
 
-    words = "a text"
+    empty: bool = False
+
+    words: str = "a text"
 
     def allows(self, value: Any) -> bool:
         """Whether a value may be given."""
-        return isinstance(value, str) and bool(value)
+        return isinstance(value, str) and (self.empty or bool(value))
 
 
 class Names:

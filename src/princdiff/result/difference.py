@@ -350,7 +350,7 @@ class DifferenceResult:
             values,
             component=parameters.Whole(0, len(self.divergences) - 1),
             top=parameters.Whole(1),
-            feature=parameters.Text(),
+            feature=parameters.Text(empty=True),
         )
 
     # Files.
