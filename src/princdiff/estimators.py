@@ -19,6 +19,7 @@ from princdiff.data.parameters import Choice, Either, Level, Number
 from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.row_chunks import times
 from princdiff.data.samples import Samples, Scale
+from princdiff.deadline import OutOfTime, part_of_the_time, time_is_up, undivided
 from princdiff.divergences import Divergence, Wasserstein2, get, report
 from princdiff.inference.further_directions import remainder_pvalue
 from princdiff.inference.tuning import SparsityPath, choose_level, choose_penalty
@@ -32,6 +33,8 @@ from princdiff.solvers.whitening import solve_whitened
 
 # "auto" looks for so many directions at most, and stops at the first that is not significant.
 _MOST_COMPONENTS = 10
+# Part of a time budget for the choice of the sparsity.
+_TUNING_SHARE = 0.4
 _LEVEL = 0.05
 
 
@@ -178,7 +181,12 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         seed = int(rng.integers(2**31)) if automatic else 0
 
         def pvalue(rest: Samples, level: int) -> float:
-            return remainder_pvalue(rest, labels, problem.divergence, level, seed, n_jobs=run.n_jobs)
+            try:
+                with undivided():
+                    return remainder_pvalue(rest, labels, problem.divergence, level, seed, n_jobs=run.n_jobs)
+            except OutOfTime:
+                # What could not be shown in time is not claimed.
+                return 1.0
 
         allowed = self._allowed(problem, run, rng)
         first = self._first(problem, run, rng, allowed)
@@ -265,6 +273,8 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self, problem: Problem, samples: Samples, level: int, solution: Solution
     ) -> Certificate | None:
         plain = self.metric == "euclidean" and isinstance(problem.divergence, Wasserstein2)
+        if time_is_up():
+            return None
         return certify(samples, problem.labels, level, solution.direction, self.certify if plain else False)
 
     def _check_parameters(self) -> None:
@@ -674,13 +684,14 @@ class SPARDA(_PrincipalDifferences):
         if self.penalty not in (None, "auto"):
             return _Allowed(problem.n_features, float(self.penalty))  # type: ignore[arg-type]
         choose = choose_level if self.penalty is None else choose_penalty
-        self.path_ = choose(
-            *self._tuning_rows(problem.samples, problem.labels, rng),
-            problem.divergence,
-            rng,
-            one_standard_error=self.one_standard_error,
-            n_jobs=run.n_jobs,
-        )
+        with part_of_the_time(_TUNING_SHARE):
+            self.path_ = choose(
+                *self._tuning_rows(problem.samples, problem.labels, rng),
+                problem.divergence,
+                rng,
+                one_standard_error=self.one_standard_error,
+                n_jobs=run.n_jobs,
+            )
         if self.penalty is None:
             return _Allowed(int(self.path_.chosen))
         return _Allowed(problem.n_features, self.path_.chosen)

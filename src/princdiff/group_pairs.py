@@ -149,9 +149,11 @@ def compare_groups(
         "time_budget": how.get("time_budget"),
     }
     results = {}
-    for g, h in tqdm(pairs, desc="comparisons", disable=None if progress else True, leave=False):
+    bar = tqdm(pairs, desc="comparisons", disable=None if progress else True, leave=False)
+    for number, (g, h) in enumerate(bar):
         part = _two_groups(prepared, g, h)
-        results[part.groups] = compare_prepared(part, chosen, run, Clock(), asked)
+        own = run.with_share(1 / (len(pairs) - number))
+        results[part.groups] = compare_prepared(part, chosen, own, Clock(), asked)
     return GroupsResult(_table(results, adjustment), results, adjustment)
 
 

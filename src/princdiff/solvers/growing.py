@@ -21,6 +21,7 @@ from princdiff.data.labels import Labels
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.row_keys import shuffled_members
 from princdiff.data.samples import Samples
+from princdiff.deadline import time_is_up
 from princdiff.divergences import Divergence
 from princdiff.parallel import single_threaded_blas
 from princdiff.solvers import starts
@@ -165,6 +166,8 @@ def solve_growing(
         finds = search.pool.best(max(2, search.effort.finalists))
         climb = _Climb(divergence, search.level, cost, n_jobs, search.n_iter)
         for size in nested.sizes[1:]:
+            if time_is_up():
+                break
             finds = _contenders(climb.ascend(*nested.sample(size), finds, _ON_SAMPLES))
         if level < samples.n_features or cost:
             # Which features take part is settled by all rows: a sample may have missed them.
@@ -312,6 +315,11 @@ def _settle_smooth(
     return oriented(direction), n_coarse + n_fine
 
 
+def _stop_late(intermediate_result: Any) -> None:
+    if time_is_up():
+        raise StopIteration
+
+
 def _quasi_newton(
     samples: Samples,
     labels: Labels,
@@ -342,5 +350,5 @@ def _quasi_newton(
     # Beyond zero the penalty has a kink.
     bounds = [(0.0, None) if sign > 0 else (None, 0.0) for sign in signs] if penalty else None
     limits = {"maxfun": max_iter, "maxiter": max_iter, "ftol": gain, "gtol": 1e-9, "maxcor": 20}
-    minimize(descend, start, jac=True, method="L-BFGS-B", bounds=bounds, options=limits)
+    minimize(descend, start, jac=True, method="L-BFGS-B", bounds=bounds, options=limits, callback=_stop_late)
     return best["direction"], best["n_iter"]
