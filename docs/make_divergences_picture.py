@@ -19,6 +19,7 @@ from princdiff import divergences
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
 from princdiff.present.plots import COLOURS
+from princdiff.solvers.effort import SearchSettings
 from princdiff.solvers.solve import solve
 
 N_ROWS, N_FEATURES = 400, 10
@@ -114,7 +115,7 @@ def main() -> None:
                 Samples(X),
                 labels,
                 divergences.get(name),
-                level=N_FEATURES,
+                SearchSettings(N_FEATURES),
                 rng=np.random.default_rng(0),
             )
             degrees = angle(solution.direction, planted)

@@ -24,9 +24,10 @@ from princdiff.inference.further_directions import remainder_pvalue
 from princdiff.inference.tuning import SparsityPath, choose_level, choose_penalty
 from princdiff.relaxation.bounds import Certificate
 from princdiff.relaxation.certificate import certify
+from princdiff.solvers.effort import SearchSettings
 from princdiff.solvers.growing import first_sample, one_sample, solve_growing
 from princdiff.solvers.relax_and_tighten import relax_and_tighten, relaxed_starts
-from princdiff.solvers.several_directions import constraints, is_spread, next_direction, remainder
+from princdiff.solvers.several_directions import Apart, constraints, is_spread, next_direction, remainder
 from princdiff.solvers.solve import Solution, solve
 from princdiff.solvers.whitening import solve_whitened
 
@@ -228,18 +229,17 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             earlier,
             allowed.level,
             lambda few, size: self._search(problem, few, run, rng, _Allowed(size, allowed.penalty)),
-            disjoint=self._disjoint,
-            uncorrelated=self._uncorrelated(problem.divergence),
+            self._apart(problem.divergence),
         )
 
     def _rest(self, problem: Problem, earlier: NDArray[np.float64]) -> Samples:
-        uncorrelated = self._uncorrelated(problem.divergence)
-        taken_out = constraints(problem.samples, problem.labels, earlier, uncorrelated)
+        apart = self._apart(problem.divergence)
+        taken_out = constraints(problem.samples, problem.labels, earlier, apart)
         return remainder(problem.samples, earlier, self._disjoint, taken_out)
 
-    def _uncorrelated(self, divergence: Divergence) -> bool:
-        """Whether further directions differ in their projections, since their length means nothing."""
-        return self.metric == "whitened" or divergence.degree == 0
+    def _apart(self, divergence: Divergence) -> Apart:
+        """How further directions differ; in their projections, where their length means nothing."""
+        return Apart(self._disjoint, self.metric == "whitened" or divergence.degree == 0)
 
     # What SPARDA does in another way.
     _disjoint = False
@@ -286,24 +286,19 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     def _search(
         self, problem: Problem, samples: Samples, run: Run, rng: np.random.Generator, allowed: _Allowed
     ) -> Solution:
-        options: dict[str, Any] = {
-            "effort": self.effort,
-            "max_iter": self.max_iter,
-            "tol": self.tol,
-            "rng": rng,
-            "n_jobs": run.n_jobs,
-        }
+        settings = SearchSettings(
+            allowed.level, allowed.penalty, self.effort, self.max_iter, self.tol, run.n_jobs
+        )
         labels, divergence = problem.labels, problem.divergence
         if self.metric == "whitened":
-            return solve_whitened(samples, labels, divergence, level=allowed.level, **options)
-        options |= {"level": allowed.level, "penalty": allowed.penalty}
+            return solve_whitened(samples, labels, divergence, settings, rng)
         first = first_sample(samples, self.subsample)
         if first is not None:
-            return solve_growing(samples, labels, divergence, first=first, **options)
+            return solve_growing(samples, labels, divergence, settings, first=first, rng=rng)
         starts = None
         if self.effort == "thorough" and labels.n_groups == 2 and _relaxable(samples):
             starts = relaxed_starts(samples, labels, rng, count=8)
-        return solve(samples, labels, divergence, extra_starts=starts, **options)
+        return solve(samples, labels, divergence, settings, rng=rng, extra_starts=starts)
 
     def _store(
         self, problem: Problem, solutions: list[Solution], certificates: list[Certificate | None]

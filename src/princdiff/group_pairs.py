@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import false_discovery_control
 from tqdm import tqdm
 
-from princdiff.comparison import compare_prepared, refuse_single_rows
+from princdiff.comparison import compare_prepared
 from princdiff.data import validate
 from princdiff.data.problem import Run
 from princdiff.result import DifferenceResult
@@ -127,7 +127,7 @@ def compare_groups(
     run = Run.from_options(seed, progress=progress, **how)
     chosen, reading = _sorted_options(options)
     prepared = prepare(X, groups=groups, **reading)
-    refuse_single_rows(prepared)
+    validate.refuse_small_groups(prepared.codes, prepared.groups)
     names = prepared.groups
     if len(names) < 3:
         raise ValueError(f"found {len(names)} groups; with two groups use princdiff.compare")

@@ -20,7 +20,7 @@ from princdiff.estimators import SPARDA
 from princdiff.inference.permutation import PermutationOptions, PermutationResult, run_permutations
 from princdiff.inference.selection import SelectionOptions, select
 from princdiff.inference.stability import StabilityOptions, run_half_samples
-from princdiff.result import build, explain
+from princdiff.result import explain, feature_tables
 from princdiff.result.effects import Effect, direction_effect
 from princdiff.result.parts import CertificatePart, PathPart, SelectionPart, TestPart
 from princdiff.tables import Prepared
@@ -43,7 +43,7 @@ class Options:
     error: str = "fwer"
 
     def to_dict(self) -> dict[str, Any]:
-        """The options as plain data; what the divergence became is told elsewhere."""
+        """The options as plain data; which divergence was chosen is a parameter of the result by itself."""
         names = ("n_features", "n_components", "scale", "n_permutations", "error")
         return {name: getattr(self, name) for name in names}
 
@@ -65,7 +65,14 @@ class Clock:
 class Comparison:
     """The steps of a comparison, in the order of their importance."""
 
-    def __init__(self, prepared: Prepared, options: Options, run: Run, clock: Clock) -> None:
+    def __init__(
+        self,
+        prepared: Prepared,
+        options: Options,
+        run: Run,
+        clock: Clock,
+        keys: NDArray[np.uint64] | None = None,
+    ) -> None:
         self.data, self.options, self.clock, self.how = prepared, options, clock, run
         self.notes: list[str] = []
         kinds = prepared.kinds
@@ -73,7 +80,11 @@ class Comparison:
             options.divergence, prepared.rows, kinds
         )
         self.problem = Problem.from_prepared(
-            prepared, divergence=self.divergence, scale=options.scale, permute=options.permute
+            prepared,
+            divergence=self.divergence,
+            scale=options.scale,
+            permute=options.permute,
+            keys=keys,
         )
 
     def run(self) -> dict[str, Any]:
@@ -106,13 +117,13 @@ class Comparison:
                 fit.components_.T, index=list(self.data.features), columns=components["component"].tolist()
             ),
             "components": components,
-            "separation": [build.separation(own, self.data, self.divergence) for own in projections],
+            "separation": [feature_tables.separation(own, self.data, self.divergence) for own in projections],
             "test": test,
             "selection": selection,
             "certificate": self._certificate(fit),
             "path": _path(fit),
-            "reference": build.reference(self.data, projections, *self._scaling(fit)),
-            "distributions": build.distributions(self.data, self._worth_drawing(table)),
+            "reference": feature_tables.reference(self.data, projections, *self._scaling(fit)),
+            "distributions": feature_tables.distributions(self.data, self._worth_drawing(table)),
             "codings": list(self.data.codings),
         }
 
@@ -159,7 +170,7 @@ class Comparison:
         plain = self.data.blocks is None and self.data.covariates is None
         if len(projections) > 1 and self.options.n_permutations and plain:
             with self._stage("testing further directions"):
-                pvalues = fit.component_pvalues(self.data.rows, self.data.codes, self.data.weights)
+                pvalues = fit.problem_pvalues(self.problem, self.how)
             self.clock.done("components")
         pvalues[0] = pvalue
         further = [
@@ -319,7 +330,7 @@ class Comparison:
         if self.problem.scale == "pooled":
             deviations = self.problem.samples.deviation
         rng = self.how.rng("explanation")
-        alone, beyond, flags = build.single_features(self.data, deviations, rng)
+        alone, beyond, flags = feature_tables.single_features(self.data, deviations, rng)
         head = pd.DataFrame(
             {
                 "feature": list(self.data.features),
@@ -336,7 +347,7 @@ class Comparison:
         for number in range(1, len(fit.components_)):
             features[f"weight {number + 1}"] = fit.components_[number]
             features[f"share {number + 1}"] = fit.shares_[number]
-        table, columns, telling = build.result_tables(self.data, features, beyond, flags)
+        table, columns, telling = feature_tables.result_tables(self.data, features, beyond, flags)
         for name in telling:
             self.notes.append(
                 f"column {name!r} tells the groups without fail; if it is the grouping under another name, "

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from princdiff.batches.plan import PERIODS, Plan, plan_in_time, plan_of_list
+from princdiff.batches.plan import PERIODS, BatchPlan, plan_in_time, plan_of_list
 from princdiff.batches.result import LEVEL, BatchesResult
 from princdiff.comparison import compare
 from princdiff.data.validate import check_choice
@@ -89,7 +89,7 @@ def compare_batches(
     return _compared(plan, band, alpha, options)
 
 
-def _compared(plan: Plan, band: bool, alpha: float, options: dict[str, Any]) -> BatchesResult:
+def _compared(plan: BatchPlan, band: bool, alpha: float, options: dict[str, Any]) -> BatchesResult:
     reference = plan.reference.frame()
     options = dict(options)
     parts = plan.parts or (_random_parts(len(reference)) if band else [])

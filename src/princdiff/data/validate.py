@@ -188,7 +188,7 @@ def refuse_small_groups(codes: NDArray[np.uint8], classes: Sequence[Any] | NDArr
     if len(small):
         names = _listed("group", [str(classes[int(group)]) for group in small])
         raise ValueError(
-            f"{names} in y with one row only (n_samples = 1); every group needs at least two rows"
+            f"{names} too small: one row only (n_samples = 1), and every group needs at least two rows"
         )
 
 

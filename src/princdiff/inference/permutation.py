@@ -21,7 +21,7 @@ from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.samples import Samples, Scale
 from princdiff.divergences import Divergence
-from princdiff.inference.adaptive import CellValues, Products
+from princdiff.inference.adaptive import CellValues, ProductCells
 from princdiff.inference.cells import Cell, combined, leading_cell
 from princdiff.inference.direction_cells import SEARCH_ROWS, DirectionCells, adaptive_grid
 from princdiff.inference.direction_grid import (
@@ -381,7 +381,7 @@ class _Adaptive:
         if not self.plain:
             rows = SearchRows.of(problem.sizes, SEARCH_ROWS, np.random.default_rng([labellings.seed, 1]))
         self.search = DirectionCells(labellings.samples, problem.divergence, self.grid, labellings.seed, rows)
-        self.products: Products | None = None
+        self.products: ProductCells | None = None
 
     def result(self) -> PermutationResult:
         options = self.options
@@ -426,7 +426,7 @@ class _Adaptive:
             self.leading_feature = int(scores[0].argmax())
             found += CellValues([Cell("column", "one column", weight=3.0)], scores.max(axis=1, keepdims=True))
         else:
-            self.products = Products(labellings.problem, scheme, labellings.seed, n_jobs)
+            self.products = ProductCells(labellings.problem, scheme, labellings.seed, n_jobs)
             with single_threaded_blas():
                 found += self.products.cells()
             self.leading_feature = int(self.products.alone.features[0].argmax())

@@ -216,7 +216,7 @@ def bar(part: float, width: int, drawn: bool = True) -> str:
 
 
 @dataclass(frozen=True)
-class Column:
+class TextColumn:
     """One column of a table.
 
     Attributes
@@ -242,12 +242,12 @@ class Column:
         return max(map(columns_of, (self.title, *self.cells)))
 
 
-def drawn_table(columns: Sequence[Column], screen: Screen) -> list[str]:
+def drawn_table(columns: Sequence[TextColumn], screen: Screen) -> list[str]:
     """The lines of a table: a header and a line per entry.
 
     Examples
     --------
-    >>> drawn_table([Column("name", ["a", "b"]), Column("size", ["1", "22"], right=True)], Screen())
+    >>> drawn_table([TextColumn("name", ["a", "b"]), TextColumn("size", ["1", "22"], right=True)], Screen())
     ['name  size', 'a        1', 'b       22']
     """
     widths = [column.width for column in columns]
@@ -350,14 +350,14 @@ def column_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     return lines + [screen.dim(line) for line in (screen.prose("; ".join(remarks)) if remarks else [])]
 
 
-def _column_columns(shown: pd.DataFrame, screen: Screen) -> list[Column]:
+def _column_columns(shown: pd.DataFrame, screen: Screen) -> list[TextColumn]:
     """Names, what changed and its size; then, as far as there is room, p-value, alone or not, and kind."""
     names = [printable(name) for name in shown["column"]]
     changes = [printable(change) for change in shown["change"]]
-    effect = Column("size", [f"{value:.2f} sd" for value in shown["effect"]], right=True)
-    kind = Column("kind", [str(kind) for kind in shown["kind"]])
-    differs = Column("differs", [_differs(row) for row in shown.to_dict("records")], paint=_yes_colour)
-    pvalue = Column("adjusted p", [_known(p, ".2g") for p in shown["pvalue"]], right=True)
+    effect = TextColumn("size", [f"{value:.2f} sd" for value in shown["effect"]], right=True)
+    kind = TextColumn("kind", [str(kind) for kind in shown["kind"]])
+    differs = TextColumn("differs", [_differs(row) for row in shown.to_dict("records")], paint=_yes_colour)
+    pvalue = TextColumn("adjusted p", [_known(p, ".2g") for p in shown["pvalue"]], right=True)
     optional = [pvalue] if shown["pvalue"].notna().any() else []
     # Where all differ by themselves there is nothing to tell apart.
     optional += [differs] if set(differs.cells) != {"alone"} else []
@@ -372,11 +372,11 @@ def _column_columns(shown: pd.DataFrame, screen: Screen) -> list[Column]:
         optional.pop()
     name_width = min(longest, max(_LEAST_NAME, room - wanted, _GOOD_NAME if room > 80 else 0))
     room -= name_width
-    name = Column("column", [shorten(name, name_width, screen.dots) for name in names])
+    name = TextColumn("column", [shorten(name, name_width, screen.dots) for name in names])
     if room < _LEAST_CHANGE:
         return [name, effect]
-    change = Column("what changed", [clipped(change, room, screen.dots) for change in changes])
-    bars = Column("", [bar(value / max(shown["effect"].max(), 1e-9), _BAR) for value in shown["effect"]])
+    change = TextColumn("what changed", [clipped(change, room, screen.dots) for change in changes])
+    bars = TextColumn("", [bar(value / max(shown["effect"].max(), 1e-9), _BAR) for value in shown["effect"]])
     room -= change.width
     before = [kind] if any(one is kind for one in optional) else []
     after = [one for one in (differs, pvalue) if any(one is chosen for chosen in optional)]
@@ -423,14 +423,14 @@ def relation_lines(result: DifferenceResult, screen: Screen) -> list[str]:
         for row in pairs.to_dict("records")
     ]
     groups = [
-        Column(shorten(printable(name), 16, screen.dots), [row[place] for row in texts], right=True)
+        TextColumn(shorten(printable(name), 16, screen.dots), [row[place] for row in texts], right=True)
         for place, name in enumerate(wording.group_names(result))
     ]
-    pvalue = Column("adjusted p", [_known(p, ".2g") for p in pairs["pvalue"]], right=True)
+    pvalue = TextColumn("adjusted p", [_known(p, ".2g") for p in pairs["pvalue"]], right=True)
     names = {side: [printable(name) for name in pairs[side]] for side in ("first", "second")}
     lowest = [min(row, key=float) for row in texts]
     highest = [max(row, key=float) for row in texts]
-    span = [Column("lowest", lowest, right=True), Column("highest", highest, right=True)]
+    span = [TextColumn("lowest", lowest, right=True), TextColumn("highest", highest, right=True)]
     # On a narrow screen the p-values give way first, then the groups.
     for numbers in ([*groups, pvalue], groups, [*span, pvalue], span):
         room = screen.width - _width(numbers) - len(_GAP)
@@ -440,7 +440,7 @@ def relation_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     first = min(longest["first"], max(room // 2, room - longest["second"]))
     widths = {"first": first, "second": room - first}
     columns = [
-        Column(side, [shorten(name, max(4, widths[side]), screen.dots) for name in own])
+        TextColumn(side, [shorten(name, max(4, widths[side]), screen.dots) for name in own])
         for side, own in names.items()
     ]
     total = len(wording.selected_relations(result)) - len(pairs)
@@ -453,7 +453,7 @@ def relation_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     ]
 
 
-def _width(columns: Sequence[Column]) -> int:
+def _width(columns: Sequence[TextColumn]) -> int:
     return sum(column.width + len(_GAP) for column in columns)
 
 
@@ -468,12 +468,12 @@ def _yes_colour(cell: str) -> str:
 def judgement(scores: pd.DataFrame, screen: Screen) -> list[str]:
     """How far new rows are from each group."""
     several = scores["component"].nunique() > 1
-    columns = [Column("group", [shorten(printable(name), 40) for name in scores["group"]])]
+    columns = [TextColumn("group", [shorten(printable(name), 40) for name in scores["group"]])]
     if several:
-        columns.insert(0, Column("component", scores["component"].astype(str).tolist()))
+        columns.insert(0, TextColumn("component", scores["component"].astype(str).tolist()))
     columns += [
-        Column("distance", [f"{value:.3f}" for value in scores["distance"]], right=True),
-        Column("effect", [f"{value:.2f} sd" for value in scores["effect"]], right=True),
-        Column("", ["closest" if yes else "" for yes in scores["closest"]], paint=lambda cell: "32"),
+        TextColumn("distance", [f"{value:.3f}" for value in scores["distance"]], right=True),
+        TextColumn("effect", [f"{value:.2f} sd" for value in scores["effect"]], right=True),
+        TextColumn("", ["closest" if yes else "" for yes in scores["closest"]], paint=lambda cell: "32"),
     ]
     return drawn_table(columns, screen)

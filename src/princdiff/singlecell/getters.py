@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from princdiff.singlecell.cells import check_anndata
+from princdiff.singlecell.anndata_input import check_anndata
 from princdiff.tables.frames import listed, suggestion
 
 

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from princdiff.present import plots
-from princdiff.singlecell.cells import REST, in_memory, unknown
+from princdiff.singlecell.anndata_input import REST, in_memory, unknown
 from princdiff.singlecell.getters import chosen_column, pda_df, pda_gene_sets_df, pda_statistics, result_of
 
 _BINS = 40

@@ -7,7 +7,7 @@ converged leave the batch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -56,17 +56,24 @@ class Tolerance:
         A relative gain below this counts as none.
     patience : int
         Steps in a row without gain after which a column leaves.
-    heat : int, optional
+    screen_after : int, optional
         Evaluations after which only the best ``finalists`` of each family go on, where families are given.
     finalists : int
         Columns of a family that go on.
+    families : int array of shape (n_columns,), optional
+        Columns that compete with each other: starts of one problem, of which only the best is wanted.
     """
 
     max_iter: int = 100
     gain: float = 1e-5
     patience: int = 6
-    heat: int | None = None
+    screen_after: int | None = None
     finalists: int = 3
+    families: NDArray[np.intp] | None = field(default=None, compare=False)
+
+    def take(self, columns: NDArray[np.intp]) -> Tolerance:
+        """The same for some of the columns."""
+        return self if self.families is None else replace(self, families=self.families[columns])
 
 
 def ascend(
@@ -77,7 +84,6 @@ def ascend(
     starts: NDArray,
     tolerance: Tolerance | None = None,
     n_jobs: int | None = None,
-    families: NDArray[np.intp] | None = None,
 ) -> Ascent:
     """Ascend from every start, in chunks of columns that fit the cache.
 
@@ -97,8 +103,6 @@ def ascend(
         When to stop.
     n_jobs : int, optional
         Threads over chunks. Chunks do not depend on it, so neither do the results.
-    families : int array of shape (n_columns,), optional
-        Columns that compete with each other: starts of one problem, of which only the best is wanted.
 
     Returns
     -------
@@ -111,10 +115,8 @@ def ascend(
         own = labels.take(columns)
         operator = samples.for_labels(own)
         start = starts[columns].astype(samples.dtype)
-        own_families = None if families is None else families[columns]
-        return _ascend_chunk(
-            operator, own, divergence, sparsity.take(columns), start, tolerance, own_families
-        )
+        evaluate = Evaluator(operator, own, divergence)
+        return _ascend_chunk(evaluate, sparsity.take(columns), start, tolerance.take(columns))
 
     return _gathered(pieces, in_threads(run, pieces, n_jobs), starts.shape, samples.dtype)
 
@@ -174,16 +176,7 @@ class Evaluator:
         return values, self._operator.backproject(slopes)
 
 
-def _ascend_chunk(
-    operator: Operator,
-    labels: Labels,
-    divergence: Divergence,
-    sparsity: Sparsity,
-    starts: NDArray,
-    tolerance: Tolerance,
-    families: NDArray[np.intp] | None,
-) -> Ascent:
-    evaluate = Evaluator(operator, labels, divergence)
+def _ascend_chunk(evaluate: Evaluator, sparsity: Sparsity, starts: NDArray, tolerance: Tolerance) -> Ascent:
     current = sparsity.project(starts)
     values, gradient = evaluate(current)
     best = values - sparsity.cost(current)
@@ -209,8 +202,8 @@ def _ascend_chunk(
         steps = np.minimum(np.where(better, steps * growth, steps * 0.4), _LONGEST_STEP)
         result.n_iter[active] += 1
         going = idle < tolerance.patience
-        if families is not None and iteration + 1 == tolerance.heat:
-            going &= _finalists(best, families[active], tolerance.finalists)
+        if tolerance.families is not None and iteration + 1 == tolerance.screen_after:
+            going &= _finalists(best, tolerance.families[active], tolerance.finalists)
         if not going.all():
             result.objective[active], result.directions[active] = best, current
             active = active[going]
