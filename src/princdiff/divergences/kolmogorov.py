@@ -24,7 +24,7 @@ class RankDivergence(GridDivergence):
     _grid_density = 3.0
 
     def report(self, projections: NDArray, labels: Labels) -> NDArray[np.float64]:
-        """Exact values by sorting, shape (n_columns,); what users are told.
+        """Exact values by sorting, shape (n_columns,); what is reported.
 
         Parameters
         ----------

@@ -473,7 +473,7 @@ def _direction_chunk(
 ) -> tuple[NDArray, NDArray | None]:
     path = search(labellings.labels(indices))
     n_euclidean = len(search.grid.euclidean)
-    # Relative divergences have no unit; the others are told in that of the scaled features.
+    # Relative divergences have no unit; the others are in that of the scaled features.
     unit = labellings.samples.unit**labellings.divergence.degree
     units = np.repeat([unit, 1.0], [n_euclidean, len(search.grid.whitened)])
     if not keep:

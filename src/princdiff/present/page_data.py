@@ -200,7 +200,7 @@ def _own(result: DifferenceResult, frame: pd.DataFrame, widths: list[int]) -> di
 
 
 def _histograms(result: DifferenceResult, rows: list[int]) -> dict[str, Any]:
-    """Histograms of numbers by the feature's place; proportions are told by their means."""
+    """Histograms of numbers by the feature's place; for proportions the means say it all."""
     kept = {}
     for place, row in enumerate(rows):
         name = str(result.table["feature"].iat[row])

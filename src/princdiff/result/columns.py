@@ -24,12 +24,12 @@ _SHOWN_LEVELS = 3
 _SHIFT_SHARE = 0.3
 ARROW = " → "
 MOST_ARROWS = 3
-"""With more groups a chain of arrows is not read: the lowest and the highest are told."""
+"""With more groups a chain of arrows is not read: the lowest and the highest are shown."""
 
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """What is known about the features of a comparison before they are told column by column.
+    """What is known about the features of a comparison before it is put together column by column.
 
     Attributes
     ----------

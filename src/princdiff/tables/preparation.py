@@ -322,7 +322,7 @@ def _read_all(X: Any, Y: Any, groups: Any) -> list[Table]:
         return [read(X, "X")]
     tables = [read(X, "X"), read(Y, "Y")]
     if tables[0].label == tables[1].label:
-        # Files of one name in two folders are told apart by the whole path.
+        # Files of one name in two folders are distinguished by the whole path.
         tables = [replace(table, label=str(table.path or table.label)) for table in tables]
     return tables
 
