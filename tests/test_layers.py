@@ -20,7 +20,7 @@ LAYERS = [
     {"inference"},
     {"estimators", "paired"},
     {"result"},
-    {"steps"},
+    {"comparison_steps"},
     {"comparison"},
     {"group_pairs", "batches"},
     {"present"},
@@ -35,8 +35,8 @@ DRAWS_LATER = {"result", "batches"}
 
 # Public functions with many options. Inside the package seven parameters are the most.
 MANY_PARAMETERS = {
-    "estimators.PDA.__init__",
-    "estimators.SPARDA.__init__",
+    "estimators.pda.PDA.__init__",
+    "estimators.sparda.SPARDA.__init__",
     "comparison.compare",
     "inference.permutation.permutation_test",
     "inference.selection.select_features",
@@ -138,7 +138,7 @@ def test_modules_do_not_import_in_a_circle():
 
 
 def test_no_two_modules_have_one_name():
-    names = Counter(name.split(".")[-1] for name, path in modules().items() if path.stem != "__init__")
+    names = Counter(name.split(".")[-1] for name in modules() if name)
     assert [name for name, count in names.items() if count > 1] == []
 
 

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.comparison_steps import Clock, Comparison, Options
 from princdiff.data import parameters
 from princdiff.data.problem import Run
 from princdiff.data.row_keys import row_keys
 from princdiff.data.samples import Scale
 from princdiff.divergences import Divergence
 from princdiff.result import DifferenceResult
-from princdiff.steps import Clock, Comparison, Options
 from princdiff.tables import Prepared, prepare
 
 # Numbers up to which rows are copied into an order of their own.

@@ -13,10 +13,10 @@ from scipy.stats import false_discovery_control
 from tqdm import tqdm
 
 from princdiff.comparison import compare_prepared
+from princdiff.comparison_steps import Clock, Options
 from princdiff.data import validate
 from princdiff.data.problem import Run
 from princdiff.result import DifferenceResult
-from princdiff.steps import Clock, Options
 from princdiff.tables import Prepared, prepare
 
 REST = "rest"

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from princdiff.batches.plan import PERIODS, BatchPlan, plan_in_time, plan_of_list
-from princdiff.batches.result import LEVEL, BatchesResult
+from princdiff.batches.batch_rows import PERIODS, BatchPlan, plan_in_time, plan_of_list
+from princdiff.batches.batches_result import LEVEL, BatchesResult
 from princdiff.comparison import compare
 from princdiff.data.validate import check_choice
 from princdiff.result import DifferenceResult

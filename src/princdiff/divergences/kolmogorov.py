@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
 from princdiff.divergences.density import GridDivergence, PairResult
-from princdiff.divergences.pairs import group_pairs, row_masses
+from princdiff.divergences.group_masses import group_pairs, row_masses
 from princdiff.divergences.sorting import Workspace, order_pooled
 
 

@@ -32,11 +32,11 @@ from princdiff.inference.direction_grid import (
     whitened_samples,
 )
 from princdiff.inference.execution import Checkpoint, fingerprint_of, refuse_unseeded, resumed
-from princdiff.inference.labellings import Labellings
+from princdiff.inference.permuted_problem import Labellings
 from princdiff.inference.pvalues import Interval, monte_carlo_interval, permutation_pvalue, tie_tolerance
 from princdiff.inference.sampling import SearchRows
 from princdiff.inference.scores import gamma_scores
-from princdiff.inference.tail import pareto_pvalue
+from princdiff.inference.tail_pvalues import pareto_pvalue
 from princdiff.parallel import in_threads, single_threaded_blas
 from princdiff.solvers.starts import marginal_divergences
 from princdiff.solvers.whitening import refuse_to_whiten

@@ -24,7 +24,7 @@ from princdiff.divergences import Divergence, Wasserstein2, report
 from princdiff.inference.tuning import choose_level
 from princdiff.parallel import in_threads
 from princdiff.solvers.effort import SearchSettings
-from princdiff.solvers.growing import first_sample, one_sample, solve_growing
+from princdiff.solvers.growing_samples import first_sample, one_sample, solve_growing
 from princdiff.solvers.solve import solve
 
 _CHUNK_ELEMENTS = 1 << 20

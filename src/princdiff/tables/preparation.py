@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from princdiff.data.validate import check_choice
 from princdiff.tables import messages
 from princdiff.tables.alignment import align, matching
+from princdiff.tables.column_info import ColumnInfo, describe
 from princdiff.tables.column_types import Column, Rules
 from princdiff.tables.column_values import read_column
-from princdiff.tables.description import ColumnInfo, describe
 from princdiff.tables.encoding import Coding, FeatureKind, codings_of, expand, feature_names, recode
 from princdiff.tables.frames import Table, listed, plural
 from princdiff.tables.levels import Levels

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from princdiff import policy
+from princdiff.data.moments import inverse_or_zero
 from princdiff.data.problem import Problem, Run
 from princdiff.data.samples import Scale
 from princdiff.divergences import Wasserstein2
@@ -373,10 +374,11 @@ class Comparison:
         width = len(fit.support_)
         if self.problem.scale == "within":
             factors = {
-                name: _inverse(fit.group_deviations_[code]) for code, name in enumerate(self.data.groups)
+                name: inverse_or_zero(fit.group_deviations_[code])
+                for code, name in enumerate(self.data.groups)
             }
             return factors, {name: fit.group_means_[code] for code, name in enumerate(self.data.groups)}
-        common = _inverse(fit.scale_) if self.problem.scale == "pooled" else np.ones(width)
+        common = inverse_or_zero(fit.scale_) if self.problem.scale == "pooled" else np.ones(width)
         return dict.fromkeys(self.data.groups, common), dict.fromkeys(self.data.groups, np.zeros(width))
 
     def _worth_drawing(self, table: pd.DataFrame) -> list[str]:
@@ -393,7 +395,7 @@ def _no_relations(groups: Sequence[str]) -> pd.DataFrame:
 
 
 def _projected(fit: SPARDA, rows: Any) -> NDArray[np.float64]:
-    return np.asarray(rows @ (fit.components_ * _inverse(fit.scale_)).T, dtype=np.float64)
+    return np.asarray(rows @ (fit.components_ * inverse_or_zero(fit.scale_)).T, dtype=np.float64)
 
 
 def _standard(values: NDArray[np.float64], codes: NDArray[np.uint8]) -> NDArray[np.float64]:
@@ -401,10 +403,6 @@ def _standard(values: NDArray[np.float64], codes: NDArray[np.uint8]) -> NDArray[
     total = sum(((values[codes == g] - values[codes == g].mean()) ** 2).sum() for g in np.unique(codes))
     spread = float(np.sqrt(total / len(values)))
     return values / spread if spread > 0 else values
-
-
-def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
 
 
 def _path(fit: SPARDA) -> PathPart:

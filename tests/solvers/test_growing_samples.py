@@ -10,9 +10,9 @@ from princdiff import PDA, SPARDA
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
 from princdiff.divergences import Wasserstein2
-from princdiff.solvers import growing
+from princdiff.solvers import growing_samples as growing
 from princdiff.solvers.effort import SearchSettings
-from princdiff.solvers.growing import _Nested, _settle_smooth, first_sample
+from princdiff.solvers.growing_samples import _Nested, _settle_smooth, first_sample
 from princdiff.solvers.solve import evaluate
 
 
