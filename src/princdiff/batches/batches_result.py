@@ -122,7 +122,7 @@ class BatchesResult:
         str
         """
         from princdiff.present.batch_views import batches_lines
-        from princdiff.present.terminal import Screen
+        from princdiff.present.text_layout import Screen
 
         return "\n".join(batches_lines(self, Screen(width=width)))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from princdiff.present.terminal import Screen, TextColumn, bar, drawn_table, shorten
+from princdiff.present.text_layout import Screen, TextColumn, bar, drawn_table, shorten
 from princdiff.printable import printable
 
 if TYPE_CHECKING:

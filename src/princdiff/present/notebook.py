@@ -12,7 +12,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from princdiff.present.plots import COLOURS
+from princdiff.present.plot_style import COLOURS
 from princdiff.result import wording
 
 if TYPE_CHECKING:
