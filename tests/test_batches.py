@@ -132,7 +132,7 @@ def test_too_few_permutations_are_told():
         ({"batches": []}, "there is no batch"),
         ({"batches": made_up(2), "time": "day", "every": "decade"}, "every must be one of"),
         ({"batches": made_up(2), "time": "day", "groups": "plan"}, "groups= cannot be given"),
-        ({"batches": made_up(2), "time": "day", "alpha": 2}, "alpha must be a number between 0 and 1"),
+        ({"batches": made_up(2), "time": "day", "alpha": 2}, "alpha must be between 0 and 1"),
         ({"batches": [made_up(1)] * 2, "reference": 2}, "give a table or 1 for the first"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
@@ -125,13 +125,7 @@ def compare(
     >>> result.pvalue, result.selected
     (0.01, ['weight'])
     """
-    parameters.check(
-        locals(),
-        n_permutations=parameters.Whole(0),
-        divergence=parameters.DivergenceRule(auto=True),
-        error=parameters.Choice("fwer", "fdr"),
-        dates=parameters.Choice("skip", "parts"),
-    )
+    check_options(locals())
     options = Options(
         n_features=n_features,
         n_components=n_components,
@@ -172,6 +166,18 @@ def compare(
     }
     clock.done("reading")
     return compare_prepared(replace(prepared, notes=(*prepared.notes, *told)), options, run, clock, asked)
+
+
+def check_options(values: Mapping[str, Any]) -> None:
+    """Refuse what parameters of `compare` cannot be, here and where they are passed on."""
+    parameters.check(
+        values,
+        default_seed=0,
+        n_permutations=parameters.Whole(0),
+        divergence=parameters.DivergenceRule(auto=True),
+        error=parameters.Choice("fwer", "fdr"),
+        dates=parameters.Choice("skip", "parts"),
+    )
 
 
 def _plain_seed(state: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from princdiff.data import parameters
 from princdiff.data.memory import DEFAULT_MEMORY, parse_memory
-from princdiff.data.parameters import Either, Flag, Names, Text
+from princdiff.data.parameters import Either, File, Flag, Names, Text
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.sources import MappedRows, ParquetRows, StoredRows, StoredSparseRows
 from princdiff.extras import extra
@@ -61,6 +61,7 @@ def open_rows(
     )
     options = {"memory": parse_memory(memory), "progress": progress}
     if isinstance(source, (str, os.PathLike)):
+        parameters.check({"source": source}, source=File())
         return _opened(_from_path(Path(source).expanduser(), layer, columns, options))
     _refuse_options(source, layer, columns)
     if isinstance(source, RowChunks):
@@ -68,7 +69,7 @@ def open_rows(
     rows = _from_object(source, layer, options)
     if rows is None:
         raise TypeError(
-            f"{type(source).__name__} is no file, memory map, Dask array or backed AnnData; rows in "
+            f"source: {type(source).__name__} is no path, memory map, Dask array or backed AnnData; rows in "
             "memory are given to fit as they are"
         )
     return _opened(rows)

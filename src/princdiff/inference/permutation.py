@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from princdiff import __version__
-from princdiff.data import validate
+from princdiff.data import parameters, validate
+from princdiff.data.parameters import Choice, Either, Level, Whole
 from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.samples import Samples, Scale
@@ -32,6 +33,7 @@ from princdiff.inference.direction_grid import (
     whitened_samples,
 )
 from princdiff.inference.execution import Checkpoint, fingerprint_of, refuse_unseeded, resumed
+from princdiff.inference.identity import identity_of, rows_identity
 from princdiff.inference.labellings import Labellings
 from princdiff.inference.pvalues import Interval, monte_carlo_interval, permutation_pvalue, tie_tolerance
 from princdiff.inference.sampling import SearchRows
@@ -264,8 +266,18 @@ def permutation_test(
     >>> result.pvalue, result.leading
     (0.01, 'one column alone')
     """
+    parameters.check(
+        locals(),
+        n_features=Either(Level(), None),
+        metric=Choice(*METRICS),
+        statistic=Choice(*STATISTICS),
+        early_stop=Either(Whole(1), None),
+        tail=Choice(None, "pareto"),
+        keep_directions=Choice(False, True, "dense"),
+        learners=Choice(*LEARNERS),
+    )
     options = PermutationOptions(
-        n_permutations=n_permutations,
+        n_permutations=int(n_permutations),
         statistic=statistic,
         n_features=n_features,
         metric=metric,
@@ -534,20 +546,13 @@ def _checkpoint(options: PermutationOptions, problem: Labellings, computed: tupl
     if options.checkpoint is None:
         return None
     samples = problem.samples
-    streamed = isinstance(samples.rows, RowChunks)
     scheme = problem.scheme
     last = np.arange(min(scheme.n_labellings, 3))
     parts = {
-        # Out of core the moments stand for the values, which would take another pass.
-        "the rows": (
-            samples.rows.shape,
-            samples.centre,
-            samples.deviation,
-            None if streamed else samples.rows,
-        ),
+        "the rows": (samples.rows.shape, rows_identity(samples.rows)),
         "the groups": problem.codes,
         "sample_weight": problem.weights,
-        "divergence": f"{type(problem.divergence).__name__} {vars(problem.divergence)}",
+        "divergence": identity_of(problem.divergence),
         "scale": samples.scale,
         "random_state": problem.seed,
         "blocks or permute": scheme.codes(last),

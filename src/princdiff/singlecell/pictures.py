@@ -10,6 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from princdiff.data import parameters
+from princdiff.data.parameters import Either, Names, Pair, Text, Whole
 from princdiff.present import plots
 from princdiff.singlecell.cells import REST, in_memory, unknown
 from princdiff.singlecell.getters import chosen_column, pda_df, pda_gene_sets_df, pda_statistics, result_of
@@ -52,6 +54,7 @@ def pda(
     >>> axes.get_xlabel()
     'component 1 (p = 0.05)'
     """
+    parameters.check({"ax": ax})
     result = result_of(adata, key)
     place, chosen = chosen_column(result, group, component)
     sides = _sides(adata, result, chosen)
@@ -112,6 +115,7 @@ def pda_genes(
     >>> axes.get_title()
     'cortex against hippocampus'
     """
+    parameters.check({"top": top, "ax": ax}, top=Whole(1))
     _, chosen = chosen_column(result_of(adata, key), group, component)
     table = pda_df(adata, key, group=chosen["group"], component=component, top=top)
     ax = plots.weights(table["weight"], table["gene"], shares=table["share"], top=top, ax=ax)
@@ -164,6 +168,7 @@ def pda_heatmap(
     >>> [label.get_text() for label in axes.get_xticklabels()]
     ['1', '2', '3']
     """
+    parameters.check({"top": top, "groups": groups, "ax": ax}, top=Whole(1), groups=Either(Names(), None))
     statistics = pda_statistics(adata, key)
     names = list(dict.fromkeys(statistics["group"])) if groups is None else list(groups)
     for name in names:
@@ -233,6 +238,7 @@ def pda_scatter(
     >>> axes.get_xlabel(), axes.get_ylabel()
     ('component 1', 'component 2')
     """
+    parameters.check({"components": components, "ax": ax}, components=Pair())
     result = result_of(adata, key)
     if isinstance(group, str) or group is None:
         axes = [(group, component) for component in components]
@@ -334,6 +340,7 @@ def pda_gene(
     >>> axes.get_xlabel()
     '2'
     """
+    parameters.check({"gene": gene, "ax": ax}, gene=Text())
     result = result_of(adata, key)
     _, chosen = chosen_column(result, group, 1)
     if gene not in adata.var_names:
@@ -386,6 +393,7 @@ def pda_gene_sets(adata: Any, key: str = "pda", *, top: int = 12, ax: Axes | Non
     >>> [label.get_text() for label in axes.get_yticklabels()]
     ['even']
     """
+    parameters.check({"top": top, "ax": ax}, top=Whole(1))
     table = pda_gene_sets_df(adata, key).head(top)
     ax = plots._axes(ax, (7.0, 1.2 + 0.32 * len(table)))
     rows = np.arange(len(table))
