@@ -280,8 +280,8 @@ def number(value: float) -> str:
     Examples
     --------
     >>> number(0.00012345), number(1234567.0), number(12.0), number(654.889), number(35.27)
-    ('0.000123', '1.23e+06', '12', '655', '35.3')
+    ('0.000123', '1234567', '12', '655', '35.3')
     """
-    if value == 0 or 1e-4 <= abs(value) < 1e5:
+    if value == 0 or 1e-4 <= abs(value) < 1e8:
         return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
     return f"{value:.2e}"
