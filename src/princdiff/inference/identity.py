@@ -2,7 +2,7 @@
 
 A checkpoint must know whether it belongs to the same rows and the same divergence. The ``repr`` of a user's
 function holds its address in memory, which is another one in the next process, and its name says nothing
-about what it does. So functions are recognised by their code, by what they enclose and by the global names they
+about what it does. So functions are known by their code, by what they enclose and by the global names they
 look up; objects by their class and their state.
 """
 
