@@ -87,7 +87,7 @@ def test_nothing_differs():
     ],
 )
 def test_lengths_of_periods(every, names):
-    from princdiff.batches.plan import _period_names
+    from princdiff.batches.batch_rows import _period_names
 
     steps = {"year": "100D", "quarter": "60D", "week": "2D", "day": "5h", "hour": "20min"}
     index = pd.date_range("2024-01-01", periods=3 if every in ("year", "quarter") else 8, freq=steps[every])

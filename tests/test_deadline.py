@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from princdiff import SPARDA, compare, compare_groups, deadline, steps
+from princdiff import SPARDA, compare, compare_groups, deadline
+from princdiff import comparison_steps as steps
 from princdiff.data.labels import Labels
 from princdiff.data.problem import Design
 from princdiff.data.samples import Samples

@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import false_discovery_control
 from tqdm import tqdm
 
-from princdiff.comparison import check_options, compare_prepared, refuse_single_rows
+from princdiff.comparison import check_options, compare_prepared
+from princdiff.comparison_steps import Clock, Options
 from princdiff.data import parameters
 from princdiff.data.parameters import Choice
 from princdiff.data.problem import Run
+from princdiff.data.validate import refuse_small_groups
 from princdiff.result import DifferenceResult
-from princdiff.steps import Clock, Options
 from princdiff.tables import Prepared, prepare
 
 REST = "rest"
@@ -133,7 +134,7 @@ def compare_groups(
     run = Run.from_options(seed, progress=progress, **how)
     chosen, reading = _sorted_options(options)
     prepared = prepare(X, groups=groups, **reading)
-    refuse_single_rows(prepared)
+    refuse_small_groups(prepared.codes, prepared.groups)
     names = prepared.groups
     if len(names) < 3:
         raise ValueError(f"found {len(names)} groups; with two groups use princdiff.compare")

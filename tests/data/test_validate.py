@@ -191,7 +191,7 @@ def test_one_group_only():
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_fewer_than_two_rows_in_a_group(estimator):
     X, _ = data()
-    with pytest.raises(ValueError, match=r"group 'rare' is in y with one row only.*at least two rows"):
+    with pytest.raises(ValueError, match=r"group 'rare' is too small: one row only.*at least two rows"):
         estimator.fit(X, np.array(["many"] * 19 + ["rare"]))
 
 

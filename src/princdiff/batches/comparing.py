@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from princdiff.batches.plan import PERIODS, Plan, plan_in_time, plan_of_list
-from princdiff.batches.result import LEVEL, BatchesResult
+from princdiff.batches.batch_rows import PERIODS, BatchPlan, plan_in_time, plan_of_list
+from princdiff.batches.batches_result import LEVEL, BatchesResult
 from princdiff.comparison import check_options, compare
 from princdiff.data import parameters
 from princdiff.data.parameters import Choice, Either, Flag, Text
@@ -99,7 +99,7 @@ def compare_batches(
     return _compared(plan, band, alpha, options)
 
 
-def _compared(plan: Plan, band: bool, alpha: float, options: dict[str, Any]) -> BatchesResult:
+def _compared(plan: BatchPlan, band: bool, alpha: float, options: dict[str, Any]) -> BatchesResult:
     reference = plan.reference.frame()
     options = dict(options)
     parts = plan.parts or (_random_parts(len(reference)) if band else [])

@@ -35,7 +35,7 @@ def open_rows(
     layer : str, optional
         Layer of an AnnData to use instead of X.
     columns : list of str, optional
-        Columns of a parquet file; all unless told.
+        Columns of a parquet file; default: all.
     progress : bool, default=False
         Show a bar over the blocks of each pass, with the time left.
 
@@ -173,7 +173,7 @@ def _from_stored(matrix: Any, label: str, path: Any, options: dict[str, Any]) ->
 
 
 def _from_object(X: Any, layer: str | None, options: dict[str, Any]) -> RowChunks | None:
-    """Objects are told by the library they come from, which need not be installed otherwise."""
+    """Objects are recognised by the library they come from, which need not be installed otherwise."""
     if isinstance(X, np.memmap):
         return _from_mapped(X, "X", options) if X.ndim == 2 and X.dtype.kind in "biuf" else None
     library = type(X).__module__.split(".")[0]

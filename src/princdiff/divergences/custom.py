@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
-from princdiff.divergences.pairs import group_pairs
+from princdiff.divergences.group_masses import group_pairs
 from princdiff.divergences.sorting import Workspace
 from princdiff.divergences.standardise import standardise
 

@@ -15,7 +15,7 @@ from princdiff.inference.alone import AloneScores, alone_scores
 from princdiff.inference.cells import Cell, tempered
 from princdiff.inference.contrasts import Contrasts, Relabellings
 from princdiff.inference.direction_cells import whitening_share
-from princdiff.inference.kernel_cells import KERNELS, MATRIX_ROWS, Kernel, RowView, kernel_statistics
+from princdiff.inference.kernel_cells import KERNELS, MATRIX_ROWS, RowKernel, RowView, kernel_statistics
 from princdiff.inference.relabelling import Scheme
 from princdiff.inference.scores import gamma_scores
 
@@ -56,7 +56,7 @@ class CellValues:
 
 
 @dataclass(frozen=True)
-class Products:
+class ProductCells:
     """Cells that matrix products give: columns, pairs, kernels, lengths.
 
     Attributes
@@ -108,7 +108,7 @@ class Products:
             )
         if self._whitened is not None:
             found += self._given_others()
-            found += self._kernels(self._whitened, "whitened ", (Kernel("energy"),))
+            found += self._kernels(self._whitened, "whitened ", (RowKernel("energy"),))
             found += self._lengths(self._whitened, "whitened ")
         return found
 
@@ -143,9 +143,9 @@ class Products:
             values = np.column_stack([values, column_cells.many_small(units)])
         return CellValues(cells, values)
 
-    def _kernels(self, view: RowView, prefix: str, kernels: tuple[Kernel, ...]) -> CellValues:
+    def _kernels(self, view: RowView, prefix: str, kernels: tuple[RowKernel, ...]) -> CellValues:
         if view.n_rows <= MATRIX_ROWS:
-            kernels = (*kernels, Kernel("products"))
+            kernels = (*kernels, RowKernel("products"))
         values = kernel_statistics(view, self.design, kernels, np.random.default_rng(self.seed))
         return CellValues([_kernel_cell(kernel, prefix) for kernel in kernels], values)
 
@@ -191,7 +191,7 @@ def _pair_weight(problem: Problem) -> float:
     return 0.5 if all(kind == "number" for kind in problem.kinds) else 4.0
 
 
-def _kernel_cell(kernel: Kernel, prefix: str) -> Cell:
+def _kernel_cell(kernel: RowKernel, prefix: str) -> Cell:
     metric = "whitened" if prefix else "scaled"
     if kernel.shape == "products":
         return Cell("covariance", f"{prefix}covariances", metric, weight=1.5 if prefix else 0.25)

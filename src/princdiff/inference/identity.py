@@ -2,7 +2,7 @@
 
 A checkpoint must know whether it belongs to the same rows and the same divergence. The ``repr`` of a user's
 function holds its address in memory, which is another one in the next process, and its name says nothing
-about what it does. So functions are told by their code, by what they enclose and by the global names they
+about what it does. So functions are known by their code, by what they enclose and by the global names they
 look up; objects by their class and their state.
 """
 
@@ -64,7 +64,7 @@ def identity_of(thing: Any) -> str:
 
 
 def _parts(thing: Any, seen: dict[int, Any]) -> Iterator[str]:
-    """Texts that together say what a thing is; what was met before is told by when it was."""
+    """Texts that together say what a thing is; what was met before is given by when it was."""
     if isinstance(thing, _PLAIN):
         yield f"{type(thing).__name__} {thing!r}"
         return

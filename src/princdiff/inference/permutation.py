@@ -22,7 +22,7 @@ from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.samples import Samples, Scale
 from princdiff.divergences import Divergence
-from princdiff.inference.adaptive import CellValues, Products
+from princdiff.inference.adaptive import CellValues, ProductCells
 from princdiff.inference.cells import Cell, combined, leading_cell
 from princdiff.inference.direction_cells import SEARCH_ROWS, DirectionCells, adaptive_grid
 from princdiff.inference.direction_grid import (
@@ -34,11 +34,11 @@ from princdiff.inference.direction_grid import (
 )
 from princdiff.inference.execution import Checkpoint, fingerprint_of, refuse_unseeded, resumed
 from princdiff.inference.identity import identity_of, rows_identity
-from princdiff.inference.labellings import Labellings
+from princdiff.inference.permuted_problem import Labellings
 from princdiff.inference.pvalues import Interval, monte_carlo_interval, permutation_pvalue, tie_tolerance
 from princdiff.inference.sampling import SearchRows
 from princdiff.inference.scores import gamma_scores
-from princdiff.inference.tail import pareto_pvalue
+from princdiff.inference.tail_pvalues import pareto_pvalue
 from princdiff.parallel import in_threads, single_threaded_blas
 from princdiff.solvers.starts import marginal_divergences
 from princdiff.solvers.whitening import refuse_to_whiten
@@ -393,7 +393,7 @@ class _Adaptive:
         if not self.plain:
             rows = SearchRows.of(problem.sizes, SEARCH_ROWS, np.random.default_rng([labellings.seed, 1]))
         self.search = DirectionCells(labellings.samples, problem.divergence, self.grid, labellings.seed, rows)
-        self.products: Products | None = None
+        self.products: ProductCells | None = None
 
     def result(self) -> PermutationResult:
         options = self.options
@@ -438,7 +438,7 @@ class _Adaptive:
             self.leading_feature = int(scores[0].argmax())
             found += CellValues([Cell("column", "one column", weight=3.0)], scores.max(axis=1, keepdims=True))
         else:
-            self.products = Products(labellings.problem, scheme, labellings.seed, n_jobs)
+            self.products = ProductCells(labellings.problem, scheme, labellings.seed, n_jobs)
             with single_threaded_blas():
                 found += self.products.cells()
             self.leading_feature = int(self.products.alone.features[0].argmax())
@@ -485,7 +485,7 @@ def _direction_chunk(
 ) -> tuple[NDArray, NDArray | None]:
     path = search(labellings.labels(indices))
     n_euclidean = len(search.grid.euclidean)
-    # Relative divergences have no unit; the others are told in that of the scaled features.
+    # Relative divergences have no unit; the others are in that of the scaled features.
     unit = labellings.samples.unit**labellings.divergence.degree
     units = np.repeat([unit, 1.0], [n_euclidean, len(search.grid.whitened)])
     if not keep:

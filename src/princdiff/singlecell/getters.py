@@ -8,7 +8,7 @@ import pandas as pd
 
 from princdiff.data import parameters
 from princdiff.data.parameters import Either, Text, Whole
-from princdiff.singlecell.cells import check_anndata
+from princdiff.singlecell.anndata_input import check_anndata
 from princdiff.tables.frames import listed, suggestion
 
 

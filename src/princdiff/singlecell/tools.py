@@ -21,8 +21,8 @@ from princdiff.inference.permutation import PermutationResult, permutation_test
 from princdiff.inference.selection import SelectionOptions, SelectionResult, select
 from princdiff.result import explain
 from princdiff.singlecell import cautions, genesets
-from princdiff.singlecell.cells import (
-    Comparison,
+from princdiff.singlecell.anndata_input import (
+    CellComparison,
     Matrix,
     check_anndata,
     find_comparisons,
@@ -230,7 +230,7 @@ def pda(
 
 def _fit(
     rows: Any,
-    comparison: Comparison,
+    comparison: CellComparison,
     n_features: int | str | None,
     n_components: int,
     options: dict[str, Any],
@@ -250,7 +250,7 @@ def _fit(
     return estimator
 
 
-def _projected(fitted: _Estimator, rows: Any, comparison: Comparison) -> NDArray[np.float64]:
+def _projected(fitted: _Estimator, rows: Any, comparison: CellComparison) -> NDArray[np.float64]:
     """Cells of the comparison on its directions, shape (n_cells, n_components)."""
     labels = comparison.codes if fitted.scale == "within" else None
     return np.asarray(fitted.transform(rows, labels), dtype=np.float64)
@@ -263,7 +263,7 @@ class _Found:
         self,
         matrix: Matrix,
         rows: Any,
-        comparison: Comparison,
+        comparison: CellComparison,
         fitted: _Estimator,
         tested: PermutationResult | None,
         genes: SelectionResult | None,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from princdiff import policy
+from princdiff.data.moments import inverse_or_zero
 from princdiff.data.problem import Problem, Run
 from princdiff.data.samples import Scale
 from princdiff.deadline import OutOfTime, until
@@ -23,7 +24,7 @@ from princdiff.estimators import SPARDA
 from princdiff.inference.permutation import PermutationOptions, PermutationResult, run_permutations
 from princdiff.inference.selection import SelectionOptions, SelectionResult, select
 from princdiff.inference.stability import StabilityOptions, run_half_samples
-from princdiff.result import build, explain
+from princdiff.result import explain, feature_tables
 from princdiff.result.effects import Effect, direction_effect
 from princdiff.result.parts import CertificatePart, PathPart, SelectionPart, TestPart
 from princdiff.tables import Prepared
@@ -31,7 +32,9 @@ from princdiff.tables import Prepared
 _LOG = logging.getLogger("princdiff")
 _PILOT = 19
 # Part of the time for a test that its pilot may take, and part of the rest that is planned to be used.
-_PILOT_SHARE, _USED = 0.4, 0.7
+_PILOT_SHARE, _USED = 0.4, 0.8
+# A test is at most so much larger than the one before, by which its time was foreseen.
+_GROWTH = 20.0
 # Numbers times relabellings up to which a test is quick, and relabellings to see how long another takes.
 _QUICK, _MINI = 3 * 10**8, 9
 # Of every group, where a test is made on a part of the rows; and relabellings that are worth more than rows.
@@ -58,7 +61,7 @@ class Options:
     error: str = "fwer"
 
     def to_dict(self) -> dict[str, Any]:
-        """The options as plain data; what the divergence became is told elsewhere."""
+        """The options as plain data; which divergence was chosen is a parameter of the result by itself."""
         names = ("n_features", "n_components", "scale", "n_permutations", "error")
         return {name: getattr(self, name) for name in names}
 
@@ -80,7 +83,14 @@ class Clock:
 class Comparison:
     """The steps of a comparison, in the order of their importance."""
 
-    def __init__(self, prepared: Prepared, options: Options, run: Run, clock: Clock) -> None:
+    def __init__(
+        self,
+        prepared: Prepared,
+        options: Options,
+        run: Run,
+        clock: Clock,
+        keys: NDArray[np.uint64] | None = None,
+    ) -> None:
         self.data, self.options, self.clock, self.how = prepared, options, clock, run
         self.notes: list[str] = []
         n_rows, n_features = prepared.rows.shape
@@ -93,7 +103,11 @@ class Comparison:
             options.divergence, prepared.rows, kinds
         )
         self.problem = Problem.from_prepared(
-            prepared, divergence=self.divergence, scale=options.scale, permute=options.permute
+            prepared,
+            divergence=self.divergence,
+            scale=options.scale,
+            permute=options.permute,
+            keys=keys,
         )
 
     def run(self) -> dict[str, Any]:
@@ -126,13 +140,13 @@ class Comparison:
                 fit.components_.T, index=list(self.data.features), columns=components["component"].tolist()
             ),
             "components": components,
-            "separation": [build.separation(own, self.data, self.divergence) for own in projections],
+            "separation": [feature_tables.separation(own, self.data, self.divergence) for own in projections],
             "test": test,
             "selection": selection,
             "certificate": self._certificate(fit),
             "path": _path(fit),
-            "reference": build.reference(self.data, projections, *self._scaling(fit)),
-            "distributions": build.distributions(self.data, self._worth_drawing(table)),
+            "reference": feature_tables.reference(self.data, projections, *self._scaling(fit)),
+            "distributions": feature_tables.distributions(self.data, self._worth_drawing(table)),
             "codings": list(self.data.codings),
         }
 
@@ -207,7 +221,7 @@ class Comparison:
     def _further_pvalues(self, fit: SPARDA) -> NDArray[np.float64]:
         try:
             with self._stage("testing further directions"), until(self._due("effect"), strict=True):
-                return fit.component_pvalues(self.data.rows, self.data.codes, self.data.weights)
+                return fit.problem_pvalues(self.problem, self.how)
         except OutOfTime:
             self.notes.append("time budget: further directions were not tested")
             return np.full(len(fit.components_), np.nan)
@@ -300,20 +314,16 @@ class Comparison:
             )
             return None
         found, problem, seconds = pilot
-        # Rows times labellings that the time left allows.
-        work = problem.n_rows * (found.n_permutations + 1)
-        affordable = _USED * (self._due("testing") - time.monotonic()) / seconds * work
-        share = min(1.0, affordable / (self.problem.n_rows * (min(asked, _WANTED) + 1)))
-        larger = _part_of_rows(self.problem, share, self.how)
-        count = min(asked, int(affordable / larger.n_rows) - 1)
-        if count >= found.n_permutations and larger.n_rows * (count + 1) > 2 * work:
+        # Larger and larger tests, since much of a small one's time does not grow with it. Each is a test by
+        # itself, and the last one that was done in time counts.
+        while (larger := self._larger_test(problem, found, seconds)) is not None:
+            begin = time.monotonic()
             try:
                 with until(self._due("testing"), strict=True):
-                    found = _permuted(larger, self.how, count)
-                problem = larger
+                    found = _permuted(*larger)
             except OutOfTime:
-                # The pilot is a test by itself.
-                pass
+                break
+            problem, seconds = larger[0], time.monotonic() - begin
         if found.n_permutations < asked and not found.exact:
             self.notes.append(
                 f"time budget: {found.n_permutations} instead of {asked} permutations were made "
@@ -325,6 +335,25 @@ class Comparison:
                 "drawn at random from every group"
             )
         return found
+
+    def _larger_test(
+        self, problem: Problem, found: PermutationResult, seconds: float
+    ) -> tuple[Problem, Run, int] | None:
+        """Rows and relabellings of a test that fits into the time left; None if it would hardly be larger."""
+        asked, n_rows, count = self.options.n_permutations, self.problem.n_rows, found.n_permutations
+        if (count >= asked or found.exact) and problem.n_rows == n_rows:
+            return None
+        work = problem.n_rows * (count + 1)
+        growth = _USED * (self._due("testing") - time.monotonic()) / seconds
+        affordable = min(growth, _GROWTH) * work
+        share = max(problem.n_rows / n_rows, affordable / (n_rows * (min(asked, _WANTED) + 1)))
+        larger = _part_of_rows(self.problem, min(1.0, share), self.how)
+        more = min(asked, max(count, int(affordable / larger.n_rows) - 1))
+        if larger.n_rows * (more + 1) < min(1.5 * work, n_rows * (asked + 1)):
+            return None
+        if larger.n_rows * (more + 1) > growth * work:
+            return None
+        return larger, self.how, more
 
     def _pilot(self) -> tuple[PermutationResult, Problem, float] | None:
         """A test with few relabellings, on fewer rows until it fits into the time, and its seconds."""
@@ -446,7 +475,7 @@ class Comparison:
         if self.problem.scale == "pooled":
             deviations = self.problem.samples.deviation
         rng = self.how.rng("explanation")
-        alone, beyond, flags = build.single_features(self.data, deviations, rng)
+        alone, beyond, flags = feature_tables.single_features(self.data, deviations, rng)
         head = pd.DataFrame(
             {
                 "feature": list(self.data.features),
@@ -463,7 +492,7 @@ class Comparison:
         for number in range(1, len(fit.components_)):
             features[f"weight {number + 1}"] = fit.components_[number]
             features[f"share {number + 1}"] = fit.shares_[number]
-        table, columns, telling = build.result_tables(self.data, features, beyond, flags)
+        table, columns, telling = feature_tables.result_tables(self.data, features, beyond, flags)
         for name in telling:
             self.notes.append(
                 f"column {name!r} tells the groups without fail; if it is the grouping under another name, "
@@ -489,10 +518,11 @@ class Comparison:
         width = len(fit.support_)
         if self.problem.scale == "within":
             factors = {
-                name: _inverse(fit.group_deviations_[code]) for code, name in enumerate(self.data.groups)
+                name: inverse_or_zero(fit.group_deviations_[code])
+                for code, name in enumerate(self.data.groups)
             }
             return factors, {name: fit.group_means_[code] for code, name in enumerate(self.data.groups)}
-        common = _inverse(fit.scale_) if self.problem.scale == "pooled" else np.ones(width)
+        common = inverse_or_zero(fit.scale_) if self.problem.scale == "pooled" else np.ones(width)
         return dict.fromkeys(self.data.groups, common), dict.fromkeys(self.data.groups, np.zeros(width))
 
     def _worth_drawing(self, table: pd.DataFrame) -> list[str]:
@@ -541,7 +571,7 @@ def _no_relations(groups: Sequence[str]) -> pd.DataFrame:
 
 
 def _projected(fit: SPARDA, rows: Any) -> NDArray[np.float64]:
-    return np.asarray(rows @ (fit.components_ * _inverse(fit.scale_)).T, dtype=np.float64)
+    return np.asarray(rows @ (fit.components_ * inverse_or_zero(fit.scale_)).T, dtype=np.float64)
 
 
 def _standard(values: NDArray[np.float64], codes: NDArray[np.uint8]) -> NDArray[np.float64]:
@@ -549,10 +579,6 @@ def _standard(values: NDArray[np.float64], codes: NDArray[np.uint8]) -> NDArray[
     total = sum(((values[codes == g] - values[codes == g].mean()) ** 2).sum() for g in np.unique(codes))
     spread = float(np.sqrt(total / len(values)))
     return values / spread if spread > 0 else values
-
-
-def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
 
 
 def _path(fit: SPARDA) -> PathPart:
