@@ -35,13 +35,15 @@ _PILOT = 19
 _PILOT_SHARE, _USED = 0.4, 0.8
 # A test is at most so much larger than the one before, by which its time was foreseen.
 _GROWTH = 20.0
+# Part of the budget that a test has at least.
+_LEAST_TEST = 0.2
 # Numbers times relabellings up to which a test is quick, and relabellings to see how long another takes.
 _QUICK, _MINI = 3 * 10**8, 9
 # Of every group, where a test is made on a part of the rows; and relabellings that are worth more than rows.
 _FEWEST_ROWS, _WANTED = 50, 99
 # Seconds about that a test takes for one number and labelling, and that the tables take for one number and
 # for one feature; the part of a budget that is left for the rest at least.
-_TEST_NUMBER, _TELLING_NUMBER, _TELLING_FEATURE, _LEAST_SHARE = 8e-7, 4e-7, 2e-4, 0.4
+_TEST_NUMBER, _TELLING_NUMBER, _TELLING_FEATURE, _LEAST_SHARE = 8e-7, 4e-7, 1e-4, 0.4
 # Rows on which an effect is measured where time is short.
 _EFFECT_ROWS = 40_000
 
@@ -98,6 +100,7 @@ class Comparison:
         telling = _TELLING_NUMBER * n_rows * n_features + _TELLING_FEATURE * n_features
         self._begin = time.monotonic()
         self._allowed = max(run.time_left - telling, _LEAST_SHARE * run.time_left)
+        self._test_due = np.inf
         kinds = prepared.kinds
         self.divergence, self.why_divergence = policy.choose_divergence(
             options.divergence, prepared.rows, kinds
@@ -306,6 +309,8 @@ class Comparison:
         if not np.isfinite(self._allowed):
             self._say_how_long()
             return _permuted(self.problem, self.how, asked)
+        # Whatever the steps before took, some time is for the test.
+        self._test_due = max(self._due("testing"), time.monotonic() + _LEAST_TEST * self._allowed)
         pilot = self._pilot()
         if pilot is None:
             self.notes.append(
@@ -319,7 +324,7 @@ class Comparison:
         while (larger := self._larger_test(problem, found, seconds)) is not None:
             begin = time.monotonic()
             try:
-                with until(self._due("testing"), strict=True):
+                with until(self._test_due, strict=True):
                     found = _permuted(*larger)
             except OutOfTime:
                 break
@@ -344,34 +349,35 @@ class Comparison:
         if (count >= asked or found.exact) and problem.n_rows == n_rows:
             return None
         work = problem.n_rows * (count + 1)
-        growth = _USED * (self._due("testing") - time.monotonic()) / seconds
+        growth = _USED * (self._test_due - time.monotonic()) / seconds
         affordable = min(growth, _GROWTH) * work
         share = max(problem.n_rows / n_rows, affordable / (n_rows * (min(asked, _WANTED) + 1)))
         larger = _part_of_rows(self.problem, min(1.0, share), self.how)
-        more = min(asked, max(count, int(affordable / larger.n_rows) - 1))
+        more = min(asked, max(count, round(affordable / larger.n_rows) - 1))
         if larger.n_rows * (more + 1) < min(1.5 * work, n_rows * (asked + 1)):
             return None
-        if larger.n_rows * (more + 1) > growth * work:
+        if larger.n_rows * (more + 1) > 1.1 * growth * work:
             return None
         return larger, self.how, more
 
     def _pilot(self) -> tuple[PermutationResult, Problem, float] | None:
         """A test with few relabellings, on fewer rows until it fits into the time, and its seconds."""
         count = min(_PILOT, self.options.n_permutations)
-        left = _PILOT_SHARE * (self._due("testing") - time.monotonic())
+        left = _PILOT_SHARE * (self._test_due - time.monotonic())
         numbers = self.problem.n_rows * self.problem.n_features * (count + 1)
         # Machines and divergences differ: the first try is a modest one.
         share = min(1.0, left / (4 * _TEST_NUMBER * numbers))
         while True:
             problem = _part_of_rows(self.problem, share, self.how)
+            share /= policy.FEWER_ROWS
+            last = _part_of_rows(self.problem, share, self.how).n_rows > problem.n_rows / 2
             begin = time.monotonic()
-            due = begin + _PILOT_SHARE * (self._due("testing") - begin)
+            due = begin + (1.0 if last else _PILOT_SHARE) * (self._test_due - begin)
             try:
                 with until(due, strict=True):
                     return _permuted(problem, self.how, count), problem, time.monotonic() - begin
             except OutOfTime:
-                share /= policy.FEWER_ROWS
-                if _part_of_rows(self.problem, share, self.how).n_rows > problem.n_rows / 2:
+                if last:
                     return None
 
     def _say_how_long(self) -> None:

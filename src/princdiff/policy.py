@@ -43,7 +43,7 @@ def worth_stability(shape: tuple[int, int], smallest_group: int) -> bool:
     )
 
 
-TIME_SHARES = {"fitting": 0.3, "testing": 0.6, "selecting": 0.8, "stability": 0.85, "effect": 0.97}
+TIME_SHARES = {"fitting": 0.25, "testing": 0.65, "selecting": 0.82, "stability": 0.86, "effect": 0.97}
 """Part of a time budget after which each step has to be done."""
 
 FEWER_ROWS = 30
