@@ -13,9 +13,10 @@ TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 
 def test_the_files_named_exist():
-    named = set(re.findall(r"`([\w./]+\.(?:py|md|c|h))`", TEXT)) | set(
-        re.findall(r"\]\(([\w./]+\.md)\)", TEXT)
-    )
+    named = {
+        *re.findall(r"`([\w./]+\.(?:py|md|c|h))`", TEXT),
+        *re.findall(r"\]\(([\w./]+\.md)\)", TEXT),
+    }
     assert len(named) > 20
     places = (ROOT, SOURCE, ROOT / "docs")
     assert [name for name in sorted(named) if not any((place / name).exists() for place in places)] == []
