@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Operator, Samples
 from princdiff.divergences import Divergence, Workspace
+from princdiff.kernels import directions as directions_kernel
 from princdiff.parallel import in_threads
 from princdiff.solvers.sparsity import Sparsity, normalised
 
@@ -192,11 +193,9 @@ def _ascend_chunk(evaluate: Evaluator, sparsity: Sparsity, starts: NDArray, tole
         gain = objective - best
         better = gain > 0
         idle = np.where(gain > tolerance.gain * np.abs(best), 0, idle + 1)
-        current[better], gradient[better], best[better] = (
-            candidate[better],
-            new_gradient[better],
-            objective[better],
-        )
+        np.copyto(current, candidate, where=better[:, None])
+        np.copyto(gradient, new_gradient, where=better[:, None])
+        np.copyto(best, objective, where=better)
         # Steps double until the first failure, which brackets the right length; then they creep.
         growth[~better] = 1.3
         steps = np.minimum(np.where(better, steps * growth, steps * 0.4), _LONGEST_STEP)
@@ -276,6 +275,10 @@ def _walk_chunk(evaluate: Evaluator, sparsity: Sparsity, starts: NDArray, n_step
 
 def propose(current: NDArray, gradient: NDArray, steps: NDArray, sparsity: Sparsity) -> NDArray:
     """One projected step along the normalised gradient."""
+    if directions_kernel.takes(current) and gradient.dtype == current.dtype:
+        return directions_kernel.feasible(
+            current, sparsity.levels, sparsity.support, sparsity.penalties, (gradient, steps)
+        )
     lengths = np.sqrt(np.einsum("cd,cd->c", gradient, gradient, dtype=np.float64))
     lengths[lengths == 0] = 1.0
     rates = steps / lengths
