@@ -16,6 +16,7 @@ from princdiff.data.labels import HELD_OUT, Labels
 from princdiff.data.problem import Problem, Run
 from princdiff.data.row_keys import shuffled_members
 from princdiff.data.samples import Samples, Scale
+from princdiff.data.shared_docs import with_shared_docs
 from princdiff.divergences import Divergence, Wasserstein2, Workspace
 from princdiff.inference.execution import run_chunks
 from princdiff.inference.tuning import choose_level
@@ -64,6 +65,7 @@ class StabilityResult:
     n_features: int
 
 
+@with_shared_docs
 def stability_selection(
     X: ArrayLike,
     y: ArrayLike,
@@ -81,26 +83,20 @@ def stability_selection(
 
     Parameters
     ----------
-    X : array, DataFrame or scipy.sparse matrix of shape (n_rows, n_features)
-        Rows of all groups.
-    y : array of shape (n_rows,)
-        Group of each row.
+    {X}
+    {y}
     n_features : int or "auto", default="auto"
         Features to select in each half-sample; "auto": by held-out divergence on all rows.
     threshold : float, default=0.9
         Frequency from which a feature counts as stable, above 0.5.
     n_pairs : int, default=50
         Complementary pairs of half-samples.
-    divergence : str, Divergence or callable, default="wasserstein2"
-        What "different" means for two columns of numbers, see `princdiff.divergences.available`.
+    {divergence}
     scale : {None, "pooled", "within"}, default="pooled"
         Scaling of the features.
-    random_state : int, RandomState, Generator or None
-        Seed.
-    rng : int, Generator or None
-        The same under NumPy's name; give one of the two.
-    n_jobs : int, optional
-        Threads.
+    {random_state}
+    {rng}
+    {n_jobs}
 
     Returns
     -------
