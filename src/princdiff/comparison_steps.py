@@ -18,6 +18,7 @@ from princdiff.data.problem import Problem, Run
 from princdiff.data.samples import Scale
 from princdiff.divergences import Wasserstein2
 from princdiff.estimators import SPARDA
+from princdiff.inference.intervals import selected_effects
 from princdiff.inference.permutation import PermutationOptions, PermutationResult, run_permutations
 from princdiff.inference.selection import SelectionOptions, select
 from princdiff.inference.stability import StabilityOptions, run_half_samples
@@ -354,7 +355,15 @@ class Comparison:
                 f"column {name!r} tells the groups without fail; if it is the grouping under another name, "
                 "leave it out with exclude="
             )
-        return table, columns
+        return feature_tables.with_differences(table, columns, self._differences(table))
+
+    def _differences(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Differences in the columns' own units, of features that differ by themselves."""
+        alone = table[table["selected"] & (table["reason"] == "alone")]
+        if len(self.data.groups) > 2 or self.problem.scale == "within":
+            alone = alone.head(0)
+        kinds = dict(zip(alone["feature"], alone["kind"], strict=True))
+        return selected_effects(self.problem, kinds)
 
     # What is kept for pictures and for new rows.
 

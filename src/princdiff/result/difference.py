@@ -141,12 +141,15 @@ class DifferenceResult:
         DataFrame
             By feature, the largest share first: feature, column (of the user's table), weight, share,
             selected, pvalue (adjusted), reason (why it was selected), kind (shift, spread, shape,
-            proportion, missing), effect (in standard deviations, chance taken off), stability, divergence
-            (of the feature alone), location, scale, shape, then mean and sd of each group, then weight and
-            share in further directions. Shares are NaN for a divergence that does not depend on scale.
+            proportion, missing), effect (in standard deviations, chance taken off), measure and difference
+            (of features that differ alone, two groups: second minus first, in the feature's own unit) with
+            difference_low and difference_high (of these intervals at most 5 % are expected to miss, the
+            choice of features allowed for), stability, divergence (of the feature alone), location, scale,
+            shape, then mean and sd of each group, then weight and share in further directions. Shares are NaN
+            for a divergence that does not depend on scale.
 
-            By column, the selected ones first: column, type, selected, pvalue, reason, kind, effect, change
-            (in words), share.
+            By column, the selected ones first: column, type, selected, pvalue, reason, kind, effect, measure,
+            difference, difference_low, difference_high, change (in words), share.
         """
         validate.check_choice("by", by, ("feature", "column"))
         return (self.table if by == "feature" else self.columns).copy()

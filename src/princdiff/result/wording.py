@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from princdiff.result.columns import from_to
+from princdiff.result.columns import from_to, number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -281,6 +281,32 @@ def summary(result: DifferenceResult) -> str:
     from princdiff.present.text_layout import Screen
 
     return "\n".join(answer(result, Screen(width=100), notes=result.notes))
+
+
+def interval_text(row: Mapping[Any, Any] | pd.Series) -> str:
+    """The difference of a column in its own unit, with its interval; empty where it is not known.
+
+    Examples
+    --------
+    >>> row = {"measure": "mean", "difference": 1.234, "difference_low": 0.8, "difference_high": 1.7}
+    >>> interval_text(row)
+    'mean +1.23 (+0.8 to +1.7)'
+    >>> interval_text({**row, "measure": "proportion of plan = gold", "difference": 0.1})
+    'proportion of plan = gold +10 (+80 to +170) percentage points'
+    """
+    measure = str(row.get("measure") or "")
+    values = [float(row.get(name, np.nan)) for name in ("difference", "difference_low", "difference_high")]
+    if not measure or np.isnan(values).any():
+        return ""
+    share = measure.startswith("proportion")
+    estimate, low, high = (_signed(100 * value if share else value) for value in values)
+    return f"{measure} {estimate} ({low} to {high}){' percentage points' if share else ''}"
+
+
+def _signed(value: float) -> str:
+    if np.isinf(value):
+        return "any less" if value < 0 else "any more"
+    return f"{'+' if value > 0 else ''}{number(value)}"
 
 
 def selection_sentence(result: DifferenceResult) -> str:
