@@ -24,6 +24,8 @@ REFERENCE_LEVELS = (np.arange(500) + 0.5) / 500
 _BINS = 24
 _FEW_VALUES = 12
 _WHOLE_NUMBERS = 0.9
+# P-values up to so many times the smallest one are not told apart when columns are ranked.
+_ALIKE = 5.0
 _BLOCK_ELEMENTS = 20_000_000
 
 
@@ -119,8 +121,10 @@ def result_tables(
     leading = features["share"].fillna(features["weight"] ** 2).to_numpy()
     order = np.lexsort((-features["divergence"], ~features["selected"], -leading))
     columns = column_table(facts)
-    # p-values tie at their floor; the larger effect is then the clearer difference.
-    ranked = np.lexsort((-columns["effect"], columns["pvalue"].fillna(1.0), ~columns["selected"]))
+    # Near their floor p-values are a matter of chance; the larger effect is then the clearer difference.
+    pvalues = columns["pvalue"].fillna(1.0).to_numpy()
+    alike = np.where(pvalues <= _ALIKE * pvalues.min(initial=1.0), 0.0, pvalues)
+    ranked = np.lexsort((-columns["effect"], alike, ~columns["selected"]))
     table = features.iloc[order].reset_index(drop=True)
     return table, columns.iloc[ranked].reset_index(drop=True), telling_columns(facts)
 
