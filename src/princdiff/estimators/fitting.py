@@ -22,6 +22,7 @@ from princdiff.data.samples import Samples, Scale
 from princdiff.deadline import OutOfTime, time_is_up, undivided
 from princdiff.divergences import Divergence, Wasserstein2, get, report
 from princdiff.inference.number_of_directions import remainder_pvalue
+from princdiff.inference.ruling_flags import warn_of_ruling_flags
 from princdiff.relaxation.bounds import Certificate
 from princdiff.relaxation.certificate import certify
 from princdiff.solvers.effort import SearchSettings
@@ -44,7 +45,24 @@ class Allowed:
     penalty: float = 0.0
 
 
-class PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ProjectingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What scikit-learn asks about an estimator that projects rows on ``components_``."""
+
+    components_: NDArray[np.float64]
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class PrincipalDifferences(ProjectingEstimator):
     """The common part of `PDA` and `SPARDA`."""
 
     n_components: int | str
@@ -79,7 +97,10 @@ class PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self._check_parameters()
         problem = self._problem(X, y, sample_weight, estimator=self)
         self.classes_ = np.array(problem.classes, dtype=np.asarray(y).dtype)
-        return self._fit_problem(problem, Run.from_options(self.random_state, self.n_jobs))
+        self._fit_problem(problem, Run.from_options(self.random_state, self.n_jobs))
+        if isinstance(problem.divergence, Wasserstein2):
+            warn_of_ruling_flags(problem, self.components_[0])
+        return self
 
     def fit_problem(self, problem: Problem, run: Run) -> Self:
         """As `fit`, for a problem that has been checked and has this estimator's divergence and scale.
@@ -404,17 +425,6 @@ class PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         if unknown.any():
             raise ValueError(f"y has a group that was not in the fit: {str(labels[unknown][0])!r}")
         return np.searchsorted(self.classes_, labels).astype(np.uint8)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def _relaxable(samples: Samples) -> bool:

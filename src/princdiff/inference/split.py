@@ -20,7 +20,9 @@ from princdiff.data.labels import Labels
 from princdiff.data.problem import Problem, Run
 from princdiff.data.row_keys import shuffled_members
 from princdiff.data.samples import Scale
+from princdiff.data.shared_docs import with_shared_docs
 from princdiff.divergences import Divergence, Wasserstein2, report
+from princdiff.inference.pvalues import permutation_pvalue
 from princdiff.inference.tuning import choose_level
 from princdiff.parallel import in_threads
 from princdiff.solvers.effort import SearchSettings
@@ -28,7 +30,6 @@ from princdiff.solvers.growing_samples import first_sample, one_sample, solve_gr
 from princdiff.solvers.solve import solve
 
 _CHUNK_ELEMENTS = 1 << 20
-_TIE = 1e-9
 # With more rows, quantile functions are compared at so many levels instead of in every cell.
 _MANY_ROWS = 20_000
 _LEVELS = 2000
@@ -68,6 +69,7 @@ class SplitResult:
     rule: str
 
 
+@with_shared_docs
 def split_test(
     X: ArrayLike,
     y: ArrayLike,
@@ -88,32 +90,24 @@ def split_test(
 
     Parameters
     ----------
-    X : array, DataFrame or scipy.sparse matrix of shape (n_rows, n_features)
-        Rows of all groups.
-    y : array of shape (n_rows,)
-        Group of each row.
+    {X}
+    {y}
     n_splits : int, default=5
         Random splits.
     fraction : float, default=0.5
         Part of each group that the direction is fitted on.
     n_features : int or "auto", default="auto"
         Sparsity of the direction; "auto" chooses it inside the fitted part.
-    divergence : str, Divergence or callable, default="wasserstein2"
-        What "different" means for two columns of numbers, see `princdiff.divergences.available`.
+    {divergence}
     scale : {"pooled", None}, default="pooled"
         Scaling of the features.
     n_permutations : int, default=999
         Relabellings of the rows kept aside.
-    effort : {"fast", "default", "thorough"}
-        Of the search.
-    random_state : int, RandomState, Generator or None
-        Seed.
-    rng : int, Generator or None
-        The same under NumPy's name; give one of the two.
-    n_jobs : int, optional
-        Threads.
-    progress : bool, default=False
-        Show a progress bar.
+    {effort}
+    {random_state}
+    {rng}
+    {n_jobs}
+    {progress}
 
     Returns
     -------
@@ -232,8 +226,7 @@ def univariate_test(
         return report(compared, np.tile(values, (count, 1)), Labels(permuted, n_groups))
 
     null = np.concatenate(in_threads(run, range(len(seeds)), n_jobs))
-    reached = int((null >= observed - _TIE * abs(observed)).sum())
-    return (1 + reached) / (1 + n_permutations), observed
+    return float(permutation_pvalue(np.append(observed, null))), observed
 
 
 def _by_quantiles(
@@ -264,4 +257,4 @@ def _by_quantiles(
 
     observed = statistic(codes)
     null = np.array(in_threads(run, list(rng.integers(2**31, size=n_permutations)), n_jobs))
-    return (1 + int((null >= observed * (1 - _TIE)).sum())) / (1 + n_permutations)
+    return float(permutation_pvalue(np.append(observed, null)))
