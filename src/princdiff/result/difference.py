@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from princdiff.result.parts import (
     Distribution,
     PathPart,
     ReferencePart,
+    RowsPart,
     SelectionPart,
     TestPart,
 )
@@ -86,6 +87,8 @@ class DifferenceResult:
         Warnings, and everything that was left out or changed.
     parameters : dict
         What was asked for, the seed, versions and timings.
+    rows : RowsPart
+        Rows to look at, where ``show_rows`` asked for some; see `typical_rows`.
 
     Examples
     --------
@@ -125,6 +128,7 @@ class DifferenceResult:
     codings: list[Coding]
     notes: list[str]
     parameters: dict[str, Any]
+    rows: RowsPart = field(default_factory=RowsPart)
 
     # Reading.
 
@@ -141,12 +145,15 @@ class DifferenceResult:
         DataFrame
             By feature, the largest share first: feature, column (of the user's table), weight, share,
             selected, pvalue (adjusted), reason (why it was selected), kind (shift, spread, shape,
-            proportion, missing), effect (in standard deviations, chance taken off), stability, divergence
-            (of the feature alone), location, scale, shape, then mean and sd of each group, then weight and
-            share in further directions. Shares are NaN for a divergence that does not depend on scale.
+            proportion, missing), effect (in standard deviations, chance taken off), measure and difference
+            (of features that differ alone, two groups: second minus first, in the feature's own unit) with
+            difference_low and difference_high (of these intervals at most 5 % are expected to miss, the
+            choice of features allowed for), stability, divergence (of the feature alone), location, scale,
+            shape, then mean and sd of each group, then weight and share in further directions. Shares are NaN
+            for a divergence that does not depend on scale.
 
-            By column, the selected ones first: column, type, selected, pvalue, reason, kind, effect, change
-            (in words), share.
+            By column, the selected ones first: column, type, selected, pvalue, reason, kind, effect, measure,
+            difference, difference_low, difference_high, change (in words), share.
         """
         validate.check_choice("by", by, ("feature", "column"))
         return (self.table if by == "feature" else self.columns).copy()
@@ -178,6 +185,22 @@ class DifferenceResult:
             .sum(min_count=1)
             .sort_values(ascending=False, kind="stable")
         )
+
+    def typical_rows(self) -> pd.DataFrame:
+        """Rows to look at: the middle of each group, and those that lie like rows of another group.
+
+        Returns
+        -------
+        DataFrame
+            The columns compared, those that differ first; indexed by group, side ("typical" or "other side")
+            and number of the row in its table.
+        """
+        if not self.rows:
+            raise ValueError("no rows were kept: compare with show_rows=5, or as many as you want to see")
+        order = [str(name) for name in self.columns["column"]]
+        frame = self.rows.values[order].copy()
+        frame.index = pd.MultiIndex.from_frame(self.rows.where[["group", "side", "row"]])
+        return frame
 
     def separation_frame(self, component: int = 0) -> pd.DataFrame:
         """Divergence between every two groups along a direction: which groups it tells apart.
@@ -420,7 +443,11 @@ def load(path: str | Path) -> DifferenceResult:
         raise ValueError(
             f"{path} has format {content.get('format')!r}; this version of princdiff reads format {FORMAT}"
         )
-    lost = [field.name for field in fields(DifferenceResult) if field.name not in content]
+    lost = [
+        part.name
+        for part in fields(DifferenceResult)
+        if part.name not in content and part.default_factory is MISSING
+    ]
     if lost:
         raise ValueError(f"{path} is incomplete: {', '.join(lost)} is missing")
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from princdiff.result.columns import from_to
+from princdiff.result.columns import from_to, number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +62,8 @@ def what_differs(result: DifferenceResult) -> str:
     pairs = selected_relations(result)
     sentences = []
     if len(alone):
-        sentences.append(_columns_sentence(alone, len(result.columns)))
+        telling = [str(name) for name in result.parameters.get("telling_columns") or ()]
+        sentences.append(_columns_sentence(alone, len(result.columns), telling))
     if len(pairs):
         sentences.append(_pairs_sentence(result, len(alone) > 0))
     other = result.columns[result.columns["selected"] & ~by_itself]
@@ -80,20 +81,24 @@ def what_differs(result: DifferenceResult) -> str:
     return f"{leading} No single column or pair of columns could be named with confidence."
 
 
-def _columns_sentence(alone: pd.DataFrame, total: int) -> str:
+def _columns_sentence(alone: pd.DataFrame, total: int, telling: list[str]) -> str:
     count = len(alone)
-    shown = alone.head(_NAMED)
+    # A column that tells the groups without fail is most often the grouping itself, and no news.
+    known = alone["column"].astype(str).isin(telling).to_numpy()
+    shown = alone.iloc[np.argsort(known, kind="stable")].head(_NAMED)
+    rest = alone[known]["column"].astype(str).tolist() if known.any() and not known.all() else []
+    told = f" {_some(rest)} tell{'s' if len(rest) == 1 else ''} the groups without fail." if rest else ""
     brief = len(shown) > 2
     parts = [f"{_cut(str(row.column), 60)} ({_change(str(row.change), brief)})" for row in shown.itertuples()]
     named = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     of = f" of {total}" if total > count else ""
     if count == 1:
-        return f"One{of} column{'s' if of else ''} differs: {named}."
+        return f"One{of} column{'s' if of else ''} differs: {named}.{told}"
     if total == count:
         opening = "Both columns differ" if count == 2 else f"All {count} columns differ"
     else:
         opening = f"{_number(count)}{of} columns differ"
-    return f"{opening}{', foremost' if count > _NAMED else ':'} {named}."
+    return f"{opening}{', foremost' if count > _NAMED else ':'} {named}.{told}"
 
 
 def _change(text: str, brief: bool) -> str:
@@ -193,10 +198,12 @@ def distance_sentence(result: DifferenceResult) -> str:
         else f"{_listed(columns[:2])} and {len(columns) - 2} more"
     )
     low, high = result.effect_interval
-    interval = "" if np.isnan(low) else f" ({low:.2g} to {high:.2g})"
+    # With many rows two digits would make an interval of one number.
+    form = ".2g" if np.isnan(low) or f"{low:.2g}" != f"{high:.2g}" else ".3g"
+    interval = "" if np.isnan(low) else f" ({low:{form}} to {high:{form}})"
     return (
         f"Along the direction found ({made_of}) "
-        f"they are {result.effect:.2g} standard deviations apart{interval}."
+        f"they are {result.effect:{form}} standard deviations apart{interval}."
     )
 
 
@@ -281,6 +288,32 @@ def summary(result: DifferenceResult) -> str:
     from princdiff.present.text_layout import Screen
 
     return "\n".join(answer(result, Screen(width=100), notes=result.notes))
+
+
+def interval_text(row: Mapping[Any, Any] | pd.Series) -> str:
+    """The difference of a column in its own unit, with its interval; empty where it is not known.
+
+    Examples
+    --------
+    >>> row = {"measure": "mean", "difference": 1.234, "difference_low": 0.8, "difference_high": 1.7}
+    >>> interval_text(row)
+    'mean +1.23 (+0.8 to +1.7)'
+    >>> interval_text({**row, "measure": "proportion of plan = gold", "difference": 0.1})
+    'proportion of plan = gold +10 (+80 to +170) percentage points'
+    """
+    measure = str(row.get("measure") or "")
+    values = [float(row.get(name, np.nan)) for name in ("difference", "difference_low", "difference_high")]
+    if not measure or np.isnan(values).any():
+        return ""
+    share = measure.startswith("proportion")
+    estimate, low, high = (_signed(100 * value if share else value) for value in values)
+    return f"{measure} {estimate} ({low} to {high}){' percentage points' if share else ''}"
+
+
+def _signed(value: float) -> str:
+    if np.isinf(value):
+        return "any less" if value < 0 else "any more"
+    return f"{'+' if value > 0 else ''}{number(value)}"
 
 
 def selection_sentence(result: DifferenceResult) -> str:
