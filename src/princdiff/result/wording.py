@@ -87,18 +87,20 @@ def _columns_sentence(alone: pd.DataFrame, total: int, telling: list[str]) -> st
     known = alone["column"].astype(str).isin(telling).to_numpy()
     shown = alone.iloc[np.argsort(known, kind="stable")].head(_NAMED)
     rest = alone[known]["column"].astype(str).tolist() if known.any() and not known.all() else []
-    told = f" {_some(rest)} tell{'s' if len(rest) == 1 else ''} the groups without fail." if rest else ""
+    sure_signs = (
+        f" {_some(rest)} tell{'s' if len(rest) == 1 else ''} the groups without fail." if rest else ""
+    )
     brief = len(shown) > 2
     parts = [f"{_cut(str(row.column), 60)} ({_change(str(row.change), brief)})" for row in shown.itertuples()]
     named = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     of = f" of {total}" if total > count else ""
     if count == 1:
-        return f"One{of} column{'s' if of else ''} differs: {named}.{told}"
+        return f"One{of} column{'s' if of else ''} differs: {named}.{sure_signs}"
     if total == count:
         opening = "Both columns differ" if count == 2 else f"All {count} columns differ"
     else:
         opening = f"{_number(count)}{of} columns differ"
-    return f"{opening}{', foremost' if count > _NAMED else ':'} {named}.{told}"
+    return f"{opening}{', foremost' if count > _NAMED else ':'} {named}.{sure_signs}"
 
 
 def _change(text: str, brief: bool) -> str:
