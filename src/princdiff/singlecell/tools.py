@@ -129,9 +129,9 @@ def pda(
           ``scale="within"`` cells outside the comparison are NaN.
         - ``.uns[key_added]``: "params"; "statistics", a row for each column; "table", a row for each column
           and gene: its weight and share in the direction, and, with ``n_permutations``, whether its own
-          distribution differs: ``pvalue`` (1 + b) / (1 + B), ``pvalue_adj`` (family-wise, step-down maximum
-          over all genes), ``selected`` (at most 0.05) and ``reason``. Donors are respected. Read them with
-          `princdiff.get`.
+          distribution differs: ``score`` (-log of an approximate p-value), ``pvalue`` (1 + b) / (1 + B),
+          ``pvalue_adj`` (family-wise, step-down maximum over all genes), ``selected`` (at most 0.05) and
+          ``reason``. Donors are respected. Read them with `princdiff.get`.
 
     Examples
     --------
@@ -340,9 +340,15 @@ class _Found:
     def _tests(self, order: NDArray[np.intp]) -> pd.DataFrame:
         """Whether each gene's own distribution differs, in the order of a direction's weights."""
         if self._genes is None:
-            nothing = {"pvalue": np.nan, "pvalue_adj": np.nan, "selected": False, "reason": ""}
+            nothing = {
+                "score": np.nan,
+                "pvalue": np.nan,
+                "pvalue_adj": np.nan,
+                "selected": False,
+                "reason": "",
+            }
             return pd.DataFrame(nothing, index=range(len(order)))
-        table = self._genes.table.iloc[order][["pvalue", "pvalue_adj", "selected", "reason"]]
+        table = self._genes.table.iloc[order][["score", "pvalue", "pvalue_adj", "selected", "reason"]]
         return table.reset_index(drop=True)
 
 
