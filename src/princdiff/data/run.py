@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from princdiff.data.parameters import Seed
 from princdiff.deadline import OutOfTime
+from princdiff.progress import progress_bar
 
 
 @dataclass(frozen=True)
@@ -104,9 +105,8 @@ class Run:
             raise OutOfTime(f"the time budget was used up before {doing} was done")
 
     def bar(self, description: str, items: Iterable | None = None, total: int | None = None) -> tqdm:
-        """A progress bar; hidden unless asked for, and where the output is not a terminal."""
-        hidden = None if self.progress else True
-        return tqdm(items, desc=description, total=total, disable=hidden, leave=False)
+        """A progress bar, if one was asked for."""
+        return progress_bar(description, items, total, shown=self.progress)
 
 
 def seed_from(random_state: Any = None, rng: Any = None) -> int:
