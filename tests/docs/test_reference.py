@@ -24,7 +24,8 @@ MODULES = (
 def public_names():
     for module in MODULES:
         for name in importlib.import_module(module).__all__:
-            if not name.startswith("__") and f"{module}.{name}" not in MODULES:
+            # Constants are explained where they are used.
+            if not name.startswith("__") and not name.isupper() and f"{module}.{name}" not in MODULES:
                 yield f"{module}.{name}"
 
 

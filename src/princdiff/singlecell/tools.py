@@ -55,6 +55,7 @@ def pda(
     certify: bool | str = "auto",
     n_null_genes: int = 200,
     random_state: Any = 0,
+    rng: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
     key_added: str = "pda",
@@ -109,6 +110,8 @@ def pda(
         Leading genes of every relabelling to keep, for `pda_gene_sets`.
     random_state : int, RandomState or None, default=0
         Seed.
+    rng : int, Generator or None
+        The same under NumPy's name; it goes before ``random_state``.
     n_jobs : int, optional
         Threads.
     progress : bool, default=False
@@ -175,6 +178,7 @@ def pda(
         cautions.warn_of_values(matrix.values, matrix.label, values)
     if units is None and n_permutations:
         cautions.warn_of_pseudoreplication(adata, groupby, comparisons)
+    random_state = random_state if rng is None else rng
     seed = int(validate.generator(random_state).integers(2**31))
     options = {"scale": scale, "certify": certify, "random_state": seed, "n_jobs": n_jobs}
     found = []
