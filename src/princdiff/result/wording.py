@@ -87,9 +87,7 @@ def _columns_sentence(alone: pd.DataFrame, total: int, telling: list[str]) -> st
     known = alone["column"].astype(str).isin(telling).to_numpy()
     shown = alone.iloc[np.argsort(known, kind="stable")].head(_NAMED)
     rest = alone[known]["column"].astype(str).tolist() if known.any() and not known.all() else []
-    certain = (
-        f" {_some(rest)} tell{'s' if len(rest) == 1 else ''} the groups without fail." if rest else ""
-    )
+    certain = f" {_some(rest)} tell{'s' if len(rest) == 1 else ''} the groups without fail." if rest else ""
     brief = len(shown) > 2
     parts = [f"{_cut(str(row.column), 60)} ({_change(str(row.change), brief)})" for row in shown.itertuples()]
     named = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
