@@ -415,6 +415,8 @@ class DifferenceResult:
         Path
             The file written.
         """
+        if beside is not None and not isinstance(beside, DifferenceResult):
+            raise ValueError(f"beside must be another result of a comparison, got {beside!r}")
         from princdiff.present.report import write_report
 
         return write_report(self, path, beside)
