@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             ]
         )
         print(*lines[-1], flush=True)
-    names = ["share", "band", "", "refused"]
+    names = ["share", "band", "verdict", "refused"]
     section.table(
         [
             "rows",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import time
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +18,12 @@ from princdiff import policy
 from princdiff.data.moments import inverse_or_zero
 from princdiff.data.problem import Problem, Run
 from princdiff.data.samples import Samples, Scale
+from princdiff.deadline import OutOfTime, until
 from princdiff.divergences import Wasserstein2
 from princdiff.estimators import SPARDA
 from princdiff.inference.intervals import selected_effects
 from princdiff.inference.permutation import PermutationOptions, PermutationResult, run_permutations
-from princdiff.inference.selection import SelectionOptions, select
+from princdiff.inference.selection import SelectionOptions, SelectionResult, select
 from princdiff.inference.stability import StabilityOptions, run_half_samples
 from princdiff.progress import progress_bar
 from princdiff.result import explain, feature_tables
@@ -36,7 +39,23 @@ from princdiff.result.parts import (
 from princdiff.result.rows import rows_to_show
 from princdiff.tables import Prepared
 
+_LOG = logging.getLogger("princdiff")
 _PILOT = 19
+# Part of the time for a test that its pilot may take, and part of the rest that is planned to be used.
+_PILOT_SHARE, _USED = 0.4, 0.8
+# A test is at most so much larger than the one before, by which its time was foreseen.
+_GROWTH = 20.0
+# Part of the budget that a test has at least.
+_LEAST_TEST = 0.2
+# Numbers times relabellings up to which a test is quick, and relabellings to see how long another takes.
+_QUICK, _MINI = 3 * 10**8, 9
+# Of every group, where a test is made on a part of the rows; and relabellings that are worth more than rows.
+_FEWEST_ROWS, _WANTED = 50, 99
+# Seconds about that a test takes for one number and labelling, and that the tables take for one number and
+# for one feature; the part of a budget that is left for the rest at least.
+_TEST_NUMBER, _TELLING_NUMBER, _TELLING_FEATURE, _LEAST_SHARE = 8e-7, 4e-7, 1e-4, 0.4
+# Rows on which an effect is measured where time is short.
+_EFFECT_ROWS = 40_000
 
 
 @dataclass(frozen=True)
@@ -87,6 +106,12 @@ class Comparison:
     ) -> None:
         self.data, self.options, self.clock, self.how = prepared, options, clock, run
         self.notes: list[str] = []
+        n_rows, n_features = prepared.rows.shape
+        # What is told of every column has to be paid for, whatever else is left out.
+        telling = _TELLING_NUMBER * n_rows * n_features + _TELLING_FEATURE * n_features
+        self._begin = time.monotonic()
+        self._allowed = max(run.time_left - telling, _LEAST_SHARE * run.time_left)
+        self._test_due = np.inf
         self.telling: list[str] = []
         kinds = prepared.kinds
         self.divergence, self.why_divergence = policy.choose_divergence(
@@ -142,12 +167,20 @@ class Comparison:
             "codings": list(self.data.codings),
         }
 
+    def _due(self, step: str) -> float:
+        """Moment at which a step has to be done; infinite without a time budget."""
+        return self._begin + policy.TIME_SHARES[step] * self._allowed
+
     # The direction.
 
     def _fit(self) -> SPARDA:
-        with self._stage("fitting"):
+        with self._stage("fitting"), until(self._due("fitting"), strict=False) as deadline:
             fit = self._direction(self.options.n_features, certify=self.options.certify)
             fit.set_params(n_components=self.options.n_components).fit_problem(self.problem, self.how)
+        if deadline.passed:
+            self.notes.append(
+                "time budget: the search for the direction was cut short (this depends on the machine)"
+            )
         self.clock.done("fitting")
         return fit
 
@@ -183,8 +216,7 @@ class Comparison:
         pvalues = np.full(len(projections), np.nan)
         plain = self.data.blocks is None and self.data.covariates is None
         if len(projections) > 1 and self.options.n_permutations and plain:
-            with self._stage("testing further directions"):
-                pvalues = fit.problem_pvalues(self.problem, self.how)
+            pvalues = self._further_pvalues(fit)
             self.clock.done("components")
         pvalues[0] = pvalue
         further = [
@@ -202,27 +234,42 @@ class Comparison:
             }
         )
 
+    def _further_pvalues(self, fit: SPARDA) -> NDArray[np.float64]:
+        try:
+            with self._stage("testing further directions"), until(self._due("effect"), strict=True):
+                return fit.problem_pvalues(self.problem, self.how)
+        except OutOfTime:
+            self.notes.append("time budget: further directions were not tested")
+            return np.full(len(fit.components_), np.nan)
+
     # How large.
 
     def _effect(self, fit: SPARDA, projection: NDArray[np.float64]) -> Effect:
         """Effect on rows that the direction was not fitted on: each half judged by the other's direction."""
         rng = self.how.rng("effect")
-        halves = self._halves(rng)
+        problem = self.problem
+        if np.isfinite(self._allowed) and problem.n_rows > _EFFECT_ROWS:
+            index = np.sort(rng.permutation(problem.n_rows)[:_EFFECT_ROWS])
+            problem, projection = problem.take_rows(index), projection[index]
+        halves = self._halves(problem, rng)
         level = int(np.count_nonzero(fit.components_[0]))
-        if halves is None or level == 0 or self.problem.scale == "within":
-            return direction_effect(projection, self.data.codes, self.data.weights, rng)
+        if halves is None or level == 0 or problem.scale == "within":
+            return direction_effect(projection, problem.codes, problem.weights, rng)
         crossed = np.empty(len(projection))
         for part in (False, True):
             fitted, judged = halves == part, halves != part
             half = self._direction(level, effort="fast", certify=False)
-            half.fit_problem(self.problem.take_rows(fitted), self.how)
-            values = _projected(half, self.data.rows[judged])[:, 0]
-            crossed[judged] = _standard(values, self.data.codes[judged])
+            now = time.monotonic()
+            due = now + (self._due("effect") - now) / (1 if part else 2)
+            with until(due, strict=False):
+                half.fit_problem(problem.take_rows(fitted), self.how)
+            values = _projected(half, problem.rows[judged])[:, 0]
+            crossed[judged] = _standard(values, problem.codes[judged])
         squares = []
         for part in (False, True):
             own = halves == part
-            inner = None if self.data.weights is None else self.data.weights[own]
-            squares.append(direction_effect(crossed[own], self.data.codes[own], inner, rng))
+            inner = None if problem.weights is None else problem.weights[own]
+            squares.append(direction_effect(crossed[own], problem.codes[own], inner, rng))
         size, low, high = (
             float(np.sqrt(np.mean(np.square(values)))) for values in zip(*squares, strict=True)
         )
@@ -230,12 +277,12 @@ class Comparison:
         shrink = 1 / np.sqrt(2)
         return Effect(size, max(0.0, size - (size - low) * shrink), size + (high - size) * shrink)
 
-    def _halves(self, rng: np.random.Generator) -> NDArray[np.bool_] | None:
+    def _halves(self, problem: Problem, rng: np.random.Generator) -> NDArray[np.bool_] | None:
         """Half of every group, whatever the order of rows and groups; None where groups are too small."""
-        key = np.asarray(self.data.rows @ rng.normal(size=self.data.rows.shape[1])).ravel()
+        key = np.asarray(problem.rows @ rng.normal(size=problem.n_features)).ravel()
         halves = np.zeros(len(key), dtype=bool)
-        for code in range(len(self.data.groups)):
-            members = np.flatnonzero(self.data.codes == code)
+        for code in range(problem.n_groups):
+            members = np.flatnonzero(problem.codes == code)
             if len(members) < 8:
                 return None
             ordered = members[np.argsort(key[members], kind="stable")]
@@ -248,8 +295,9 @@ class Comparison:
     def _test(self) -> tuple[float, float, TestPart]:
         if self.options.n_permutations == 0:
             return float("nan"), float("nan"), TestPart()
-        count = self._permutations_in_time()
-        found = self._permuted(count)
+        found = self._tested()
+        if found is None:
+            return float("nan"), float("nan"), TestPart(asked=self.options.n_permutations)
         self.clock.done("testing")
         lead = f"They differ most clearly in {found.leading}." if found.leading else ""
         low, high = (np.nan, np.nan) if found.monte_carlo is None else found.monte_carlo
@@ -268,23 +316,101 @@ class Comparison:
         )
         return float(found.pvalue), float(found.statistic), part
 
-    def _permuted(self, count: int) -> PermutationResult:
-        return run_permutations(self.problem, self.how, PermutationOptions(n_permutations=count))
-
-    def _permutations_in_time(self) -> int:
-        """As many relabellings as asked for, or as half of the time left allows."""
-        if not np.isfinite(self.how.time_left):
-            return self.options.n_permutations
-        begin = time.perf_counter()
-        self._permuted(min(_PILOT, self.options.n_permutations))
-        each = (time.perf_counter() - begin) / (_PILOT + 1)
-        count = int(np.clip(0.5 * self.how.time_left / each, _PILOT, self.options.n_permutations))
-        if count < self.options.n_permutations:
+    def _tested(self) -> PermutationResult | None:
+        """The test with as many relabellings as asked for, or as the time allows; None if it allows none."""
+        asked = self.options.n_permutations
+        if not np.isfinite(self._allowed):
+            self._say_how_long()
+            return _permuted(self.problem, self.how, asked)
+        # Whatever the steps before took, some time is for the test.
+        self._test_due = max(self._due("testing"), time.monotonic() + _LEAST_TEST * self._allowed)
+        pilot = self._pilot()
+        if pilot is None:
             self.notes.append(
-                f"time budget: {count} instead of {self.options.n_permutations} permutations were made "
+                "time budget: no test was made, since the time does not suffice for "
+                f"{_PILOT} relabellings; allow more time, or compare fewer rows or columns"
+            )
+            return None
+        found, problem, seconds = pilot
+        # Larger and larger tests, since much of a small one's time does not grow with it. Each is a test by
+        # itself, and the last one that was done in time counts.
+        while (larger := self._larger_test(problem, found, seconds)) is not None:
+            begin = time.monotonic()
+            try:
+                with until(self._test_due, strict=True):
+                    found = _permuted(*larger)
+            except OutOfTime:
+                break
+            problem, seconds = larger[0], time.monotonic() - begin
+        if found.n_permutations < asked and not found.exact:
+            self.notes.append(
+                f"time budget: {found.n_permutations} instead of {asked} permutations were made "
                 "(this depends on the machine)"
             )
-        return count
+        if problem.n_rows < self.problem.n_rows:
+            self.notes.append(
+                f"time budget: the test was made on {problem.n_rows} of {self.problem.n_rows} rows, "
+                "drawn at random from every group"
+            )
+        return found
+
+    def _larger_test(
+        self, problem: Problem, found: PermutationResult, seconds: float
+    ) -> tuple[Problem, Run, int] | None:
+        """Rows and relabellings of a test that fits into the time left; None if it would hardly be larger."""
+        asked, n_rows, count = self.options.n_permutations, self.problem.n_rows, found.n_permutations
+        if (count >= asked or found.exact) and problem.n_rows == n_rows:
+            return None
+        work = problem.n_rows * (count + 1)
+        growth = _USED * (self._test_due - time.monotonic()) / seconds
+        affordable = min(growth, _GROWTH) * work
+        share = max(problem.n_rows / n_rows, affordable / (n_rows * (min(asked, _WANTED) + 1)))
+        larger = _part_of_rows(self.problem, min(1.0, share), self.how)
+        more = min(asked, max(count, round(affordable / larger.n_rows) - 1))
+        if larger.n_rows * (more + 1) < min(1.5 * work, n_rows * (asked + 1)):
+            return None
+        if larger.n_rows * (more + 1) > 1.1 * growth * work:
+            return None
+        return larger, self.how, more
+
+    def _pilot(self) -> tuple[PermutationResult, Problem, float] | None:
+        """A test with few relabellings, on fewer rows until it fits into the time, and its seconds."""
+        count = min(_PILOT, self.options.n_permutations)
+        left = _PILOT_SHARE * (self._test_due - time.monotonic())
+        numbers = self.problem.n_rows * self.problem.n_features * (count + 1)
+        # Machines and divergences differ: the first try is a modest one.
+        share = min(1.0, left / (4 * _TEST_NUMBER * numbers))
+        while True:
+            problem = _part_of_rows(self.problem, share, self.how)
+            share /= policy.FEWER_ROWS
+            last = _part_of_rows(self.problem, share, self.how).n_rows > problem.n_rows / 2
+            begin = time.monotonic()
+            due = begin + (1.0 if last else _PILOT_SHARE) * (self._test_due - begin)
+            try:
+                with until(due, strict=True):
+                    return _permuted(problem, self.how, count), problem, time.monotonic() - begin
+            except OutOfTime:
+                if last:
+                    return None
+
+    def _say_how_long(self) -> None:
+        """Tell the expected time of a long test before it begins."""
+        asked = self.options.n_permutations
+        if self.data.rows.shape[0] * self.data.rows.shape[1] * asked < _QUICK:
+            return
+        begin = time.monotonic()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _permuted(self.problem, self.how, _MINI)
+        expected = (time.monotonic() - begin) / (_MINI + 1) * (asked + 1)
+        if expected > policy.LONG:
+            # Warnings are collected and shown at the end, which would be late.
+            _LOG.warning(
+                "princdiff: the test takes about %s (%d relabellings); n_permutations= or time_budget= "
+                "make it shorter",
+                _duration(expected),
+                asked,
+            )
 
     # Features.
 
@@ -302,8 +428,13 @@ class Comparison:
             global_pvalue=pvalue,
         )
         with self._stage("naming columns"):
-            found = select(self.problem, self.how, options)
+            found = self._selected_in_time(options)
         self.clock.done("selecting")
+        if found is None:
+            nothing = pd.DataFrame({"selected": False, "pvalue": np.nan, "reason": ""}, index=names)
+            control = "Columns that differ were not looked for: the time budget was used up."
+            self.notes.append("time budget: columns that differ were not looked for")
+            return nothing, SelectionPart(control=control), _no_relations(self.data.groups)
         chosen = found.table.set_axis(names)
         chosen = chosen[["selected", "reason"]].assign(pvalue=chosen["pvalue_adj"])
         part = SelectionPart(
@@ -314,6 +445,21 @@ class Comparison:
             found.n_labellings - 1,
         )
         return chosen, part, self._related(found.relations)
+
+    def _selected_in_time(self, options: SelectionOptions) -> SelectionResult | None:
+        """Columns and pairs; columns alone where time is short, with fewer relabellings; or nothing."""
+        fewest = replace(options, relations=False, n_permutations=policy.FEWEST_SELECTION_PERMUTATIONS)
+        for share, tried in ((0.6, options), (1.0, fewest)):
+            now = time.monotonic()
+            try:
+                with until(now + share * (self._due("selecting") - now), strict=True):
+                    found = select(self.problem, self.how, tried)
+            except OutOfTime:
+                continue
+            if tried is fewest:
+                self.notes.append("time budget: pairs of columns were not looked at")
+            return found
+        return None
 
     def _related(self, pairs: pd.DataFrame) -> pd.DataFrame:
         """Pairs with the columns of the user's table that they belong to."""
@@ -329,11 +475,15 @@ class Comparison:
     def _stability(self, fit: SPARDA) -> NDArray[np.float64]:
         unknown = np.full(len(fit.support_), np.nan)
         smallest = int(np.bincount(self.data.codes).min())
-        if not policy.worth_stability(self.data.rows.shape, smallest) or self.how.time_left < 0:
+        if not policy.worth_stability(self.data.rows.shape, smallest):
             return unknown
         level = max(1, int(np.count_nonzero(fit.components_[0])))
-        with self._stage("looking for stability"):
-            found = run_half_samples(self.problem, self.how, StabilityOptions(level, n_pairs=25))
+        try:
+            with self._stage("looking for stability"), until(self._due("stability"), strict=True):
+                found = run_half_samples(self.problem, self.how, StabilityOptions(level, n_pairs=25))
+        except OutOfTime:
+            self.notes.append("time budget: the stability of features was not looked at")
+            return unknown
         self.clock.done("stability")
         return found.frequencies
 
@@ -414,6 +564,38 @@ class Comparison:
         """Features whose distributions are kept: those that differ first."""
         order = np.lexsort((-table["effect"], ~table["selected"]))
         return table["feature"].iloc[order].head(policy.MOST_DISTRIBUTIONS).tolist()
+
+
+def _permuted(problem: Problem, run: Run, count: int) -> PermutationResult:
+    return run_permutations(problem, run, PermutationOptions(n_permutations=count))
+
+
+def _part_of_rows(problem: Problem, share: float, run: Run) -> Problem:
+    """A random part of the rows of every group; all where groups are small, or rows belong to blocks.
+
+    Which rows are taken does not depend on how groups would be relabelled, so the test stays valid.
+    """
+    if share >= 1 or problem.blocks is not None or problem.sizes.max() <= _FEWEST_ROWS:
+        return problem
+    taken = np.zeros(problem.n_rows, dtype=bool)
+    for code, size in enumerate(problem.sizes):
+        members = np.flatnonzero(problem.codes == code)
+        wanted = min(int(size), max(_FEWEST_ROWS, int(share * size)))
+        taken[run.rng(f"rows {code}").permutation(members)[:wanted]] = True
+    return problem.take_rows(taken)
+
+
+def _duration(seconds: float) -> str:
+    """A duration in words.
+
+    Examples
+    --------
+    >>> _duration(80), _duration(600), _duration(9000)
+    ('80 seconds', '10 minutes', '2.5 hours')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 6000 else f"{seconds / 3600:.1f} hours"
 
 
 def _no_relations(groups: Sequence[str]) -> pd.DataFrame:

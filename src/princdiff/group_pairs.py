@@ -93,9 +93,10 @@ def compare_groups(
         "time_budget": how.get("time_budget"),
     }
     results = {}
-    for g, h in run.bar("comparisons", pairs):
+    for number, (g, h) in enumerate(run.bar("comparisons", pairs)):
         part = _two_groups(prepared, g, h)
-        results[part.groups] = compare_prepared(part, chosen, run, Clock(), asked)
+        own = run.with_share(1 / (len(pairs) - number))
+        results[part.groups] = compare_prepared(part, chosen, own, Clock(), asked)
     return GroupsResult(_table(results, adjustment), results, adjustment)
 
 

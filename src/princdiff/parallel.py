@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import cache
 from typing import Any, TypeVar
 
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
+
+from princdiff.deadline import give_up_if_late
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -43,7 +46,16 @@ def in_threads(
     with single_threaded_blas():
         n_threads = min(len(items), effective_n_jobs(n_jobs))
         if n_threads < 2:
-            return [function(item) for item in items]
+            return [_in_time(function, item) for item in items]
+        # Threads know of a deadline what the caller's thread knows; a context serves one call at a time.
+        contexts = [copy_context() for _ in items]
         # Not joblib: its dispatch costs milliseconds a call, as much as a whole iteration here.
         with ThreadPoolExecutor(n_threads) as pool:
-            return list(pool.map(function, items))
+            return list(
+                pool.map(lambda context, item: context.run(_in_time, function, item), contexts, items)
+            )
+
+
+def _in_time(function: Callable[[Item], Outcome], item: Item) -> Outcome:
+    give_up_if_late()
+    return function(item)

@@ -40,6 +40,16 @@ def worth_stability(shape: tuple[int, int], smallest_group: int) -> bool:
     )
 
 
+TIME_SHARES = {"fitting": 0.25, "testing": 0.65, "selecting": 0.82, "stability": 0.86, "effect": 0.97}
+"""Part of a time budget after which each step has to be done."""
+
+FEWER_ROWS = 30
+"""Where a test does not fit into its time, it is made on so much fewer rows."""
+
+LONG = 60.0
+"""Seconds from which a user is told beforehand how long something takes."""
+
+
 SEARCHED_ROWS = 4000
 """Rows on which a comparison searches first; what is found is judged and improved on all of them."""
 

@@ -85,5 +85,12 @@ def test_the_place_of_the_damage_is_named(result, tmp_path):
         load(tmp_path / "x.json")
 
 
+@pytest.mark.parametrize("groups", [{}, {"u": 30}])
+def test_a_comparison_has_two_groups(result, tmp_path, groups):
+    (tmp_path / "x.json").write_text(json.dumps({**result.to_dict(), "groups": groups}))
+    with pytest.raises(ValueError, match=r"x\.json is damaged: result\.groups names . groups"):
+        load(tmp_path / "x.json")
+
+
 def test_infinities_and_gaps():
     assert to_plain([np.inf, -np.inf, np.nan, np.float32(0.5)]) == ["Infinity", "-Infinity", None, 0.5]

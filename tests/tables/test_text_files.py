@@ -263,3 +263,10 @@ def test_interrupt_while_reading(tmp_path):
     content = b"u,v\n" + b"1.5,2.5\n" * 500_000
     with pytest.raises(KeyboardInterrupt):
         read_text(TextFile("a.csv", lambda: Interrupted(content), ","))
+
+
+def test_nul_characters_are_no_missing_values(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_bytes(b"a,b\n1,\0\n2,x\n3,y\n")
+    with pytest.raises(ValueError, match=r"table\.csv holds NUL characters"):
+        read(path, "X")

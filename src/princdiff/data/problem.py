@@ -19,8 +19,9 @@ from princdiff.data import validate
 from princdiff.data.labels import Labels
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.row_keys import row_keys
-from princdiff.data.run import OutOfTime, Run
+from princdiff.data.run import Run
 from princdiff.data.samples import Samples, Scale
+from princdiff.deadline import OutOfTime
 from princdiff.divergences import Divergence, get
 
 __all__ = ["Design", "OutOfTime", "Problem", "Run"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,8 @@ from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from princdiff.data.parameters import Seed
+from princdiff.deadline import OutOfTime
 from princdiff.progress import progress_bar
-
-
-class OutOfTime(TimeoutError):
-    """The time that a caller allowed is used up."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +86,18 @@ class Run:
     def time_left(self) -> float:
         """Seconds until the deadline, negative once it has passed; infinite without one."""
         return np.inf if self.deadline is None else self.deadline - time.monotonic()
+
+    def with_share(self, share: float) -> Run:
+        """The same run with a part of the time that is left.
+
+        Examples
+        --------
+        >>> round(Run.from_options(0, time_budget=100).with_share(0.25).time_left)
+        25
+        """
+        if self.deadline is None:
+            return self
+        return replace(self, deadline=time.monotonic() + share * max(0.0, self.time_left))
 
     def check(self, doing: str = "this step") -> None:
         """Raise `OutOfTime` once the deadline has passed."""

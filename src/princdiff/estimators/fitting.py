@@ -19,6 +19,7 @@ from princdiff.data.moments import inverse_or_zero
 from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.row_chunks import times
 from princdiff.data.samples import Samples, Scale
+from princdiff.deadline import OutOfTime, time_is_up, undivided
 from princdiff.divergences import Divergence, Wasserstein2, get, report
 from princdiff.inference.number_of_directions import remainder_pvalue
 from princdiff.inference.ruling_flags import warn_of_ruling_flags
@@ -199,7 +200,12 @@ class PrincipalDifferences(ProjectingEstimator):
         seed = int(rng.integers(2**31)) if automatic else 0
 
         def pvalue(rest: Samples, level: int) -> float:
-            return remainder_pvalue(rest, labels, problem.divergence, level, seed, n_jobs=run.n_jobs)
+            try:
+                with undivided():
+                    return remainder_pvalue(rest, labels, problem.divergence, level, seed, n_jobs=run.n_jobs)
+            except OutOfTime:
+                # What could not be shown in time is not claimed.
+                return 1.0
 
         allowed = self._allowed(problem, run, rng)
         first = self._first(problem, run, rng, allowed)
@@ -285,6 +291,8 @@ class PrincipalDifferences(ProjectingEstimator):
         self, problem: Problem, samples: Samples, level: int, solution: Solution
     ) -> Certificate | None:
         plain = self.metric == "euclidean" and isinstance(problem.divergence, Wasserstein2)
+        if time_is_up():
+            return None
         return certify(samples, problem.labels, level, solution.direction, self.certify if plain else False)
 
     def _check_parameters(self) -> None:

@@ -13,12 +13,16 @@ from princdiff.data.parameters import Choice, Either, Level, Number
 from princdiff.data.problem import Problem, Run
 from princdiff.data.samples import Samples, Scale
 from princdiff.data.shared_docs import with_shared_docs
+from princdiff.deadline import part_of_the_time
 from princdiff.divergences import Divergence, Wasserstein2, get
 from princdiff.estimators.fitting import Allowed, PrincipalDifferences
 from princdiff.inference.tuning import SparsityPath, choose_level, choose_penalty
 from princdiff.solvers.growing_samples import first_sample, one_sample
 from princdiff.solvers.relax_and_tighten import relax_and_tighten
 from princdiff.solvers.solve import Solution
+
+# Part of a time budget for the choice of the sparsity.
+_TUNING_SHARE = 0.4
 
 
 @with_shared_docs
@@ -154,13 +158,14 @@ class SPARDA(PrincipalDifferences):
         if self.penalty not in (None, "auto"):
             return Allowed(problem.n_features, float(self.penalty))  # type: ignore[arg-type]
         choose = choose_level if self.penalty is None else choose_penalty
-        self.path_ = choose(
-            *self._tuning_rows(problem.samples, problem.labels, rng),
-            problem.divergence,
-            rng,
-            one_standard_error=self.one_standard_error,
-            n_jobs=run.n_jobs,
-        )
+        with part_of_the_time(_TUNING_SHARE):
+            self.path_ = choose(
+                *self._tuning_rows(problem.samples, problem.labels, rng),
+                problem.divergence,
+                rng,
+                one_standard_error=self.one_standard_error,
+                n_jobs=run.n_jobs,
+            )
         if self.penalty is None:
             return Allowed(int(self.path_.chosen))
         return Allowed(problem.n_features, self.path_.chosen)

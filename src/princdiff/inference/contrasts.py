@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
+from princdiff.deadline import give_up_if_late
 from princdiff.inference.relabelling import Scheme
 from princdiff.parallel import in_threads
 
@@ -119,6 +120,7 @@ class Contrasts:
 
     def _prepare(self, columns: NDArray) -> NDArray[np.float32]:
         """Columns with mean zero (in each block, where rows move inside it) and unit spread, weighted."""
+        give_up_if_late()
         values = np.asarray(columns, dtype=np.float64)
         weights = self._weights[:, None]
         blocks = self.labellings.blocks

@@ -19,6 +19,7 @@ from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
+from princdiff.deadline import give_up_if_late
 from princdiff.files import replacing
 from princdiff.parallel import single_threaded_blas
 
@@ -43,7 +44,9 @@ def run_chunks(
     tasks = (delayed(_with_one_thread)(function, chunk) for chunk in chunks)
     with single_threaded_blas():
         if backend.supports_return_generator:
-            yield from Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks)
+            for outcome in Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks):
+                give_up_if_late()
+                yield outcome
         else:
             # Ray gives everything back at once: a few waves, so that something is kept on the way.
             with Parallel(n_jobs=n_jobs, prefer="threads") as pool:

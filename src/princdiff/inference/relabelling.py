@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
+from princdiff.deadline import give_up_if_late
 
 # Labellings that take up so many bytes are drawn once and kept.
 _KEPT_BYTES = 32_000_000
@@ -194,7 +195,10 @@ class Scheme:
         if self._listed is not None:
             units = self._listed[indices]
         else:
-            units = np.array([self._one(int(index)) for index in indices])
+            units = np.empty((len(indices), len(self._units)), dtype=np.uint8)
+            for place, index in enumerate(indices):
+                give_up_if_late()
+                units[place] = self._one(int(index))
         return units[:, self._blocks] if self._whole else units
 
     def _one(self, index: int) -> NDArray[np.uint8]:

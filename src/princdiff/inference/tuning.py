@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from princdiff.data.labels import HELD_OUT, Labels
 from princdiff.data.row_keys import shuffled_members
 from princdiff.data.samples import Samples
+from princdiff.deadline import time_is_up
 from princdiff.divergences import Divergence
 from princdiff.solvers.ascent import ascend
 from princdiff.solvers.effort import EFFORTS
@@ -88,7 +89,7 @@ def choose_level(
     path = solve_path(samples, train, divergence, levels, rng, PathOptions(n_jobs=n_jobs))
     held_out = _evaluate(samples, test, divergence, path.directions)
     between = _levels_around(levels, int(held_out.mean(axis=0).argmax()))
-    if len(between):
+    if len(between) and not time_is_up():
         finer = solve_path(samples, train, divergence, between, rng, PathOptions(n_jobs=n_jobs))
         order = np.argsort(np.concatenate([levels, between]))
         levels = np.concatenate([levels, between])[order]

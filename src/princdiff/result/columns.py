@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -59,11 +60,19 @@ class ColumnFacts:
 
     def means(self, feature: int) -> list[float]:
         """Mean of a feature in each group; for a flag, its proportion."""
-        return [float(self.features[f"mean {group}"].iloc[feature]) for group in self.groups]
+        return [float(self._arrays[f"mean {group}"][feature]) for group in self.groups]
 
     def deviations(self, feature: int) -> list[float]:
         """Standard deviation of a feature in each group."""
-        return [float(self.features[f"sd {group}"].iloc[feature]) for group in self.groups]
+        return [float(self._arrays[f"sd {group}"][feature]) for group in self.groups]
+
+    @cached_property
+    def _arrays(self) -> dict[str, NDArray[np.float64]]:
+        return {
+            f"{name} {group}": self.features[f"{name} {group}"].to_numpy(float)
+            for name in ("mean", "sd")
+            for group in self.groups
+        }
 
 
 def feature_kinds(facts: ColumnFacts) -> tuple[list[str], NDArray[np.float64]]:
@@ -108,17 +117,21 @@ def column_table(facts: ColumnFacts) -> pd.DataFrame:
         (in words), share.
     """
     kinds, effects = feature_kinds(facts)
+    # Arrays: a part of a data frame costs a millisecond, and there may be twenty thousand columns.
+    all_selected = facts.features["selected"].to_numpy(bool)
+    all_pvalues = facts.features["pvalue"].to_numpy(float)
+    all_shares = facts.features["share"].to_numpy(float)
+    all_reasons = facts.features["reason"].to_numpy(object)
     records, start = [], 0
     for coding in facts.codings:
-        width = len(coding.features)
-        members = range(start, start + width)
-        start += width
-        own = facts.features.iloc[list(members)]
+        members = range(start, start + len(coding.features))
+        start = members.stop
+        own = slice(members.start, members.stop)
         description = _described(coding, members, facts, kinds, effects)
-        selected = own["selected"].to_numpy(bool)
-        pvalues = own["pvalue"].to_numpy(float)
-        share = own["share"].to_numpy(float)
-        reasons = [str(reason) for reason, yes in zip(own["reason"], selected, strict=True) if yes and reason]
+        selected, pvalues, share = all_selected[own], all_pvalues[own], all_shares[own]
+        reasons = [
+            str(reason) for reason, yes in zip(all_reasons[own], selected, strict=True) if yes and reason
+        ]
         # To differ by itself says more than to differ together with others.
         reason = min(reasons, key=lambda reason: not reason.startswith("alone"), default="")
         if reason.startswith("together"):

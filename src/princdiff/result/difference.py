@@ -481,6 +481,8 @@ def result_from(content: dict[str, Any]) -> DifferenceResult:
 
 def _check_consistency(result: DifferenceResult) -> None:
     """Parts that belong together must agree in size, or reading would fail later and elsewhere."""
+    if len(result.groups) < 2:
+        raise ValueError(f"result.groups names {len(result.groups)} groups; a comparison has at least two")
     n_features = sum(len(coding.features) for coding in result.codings)
     n_components = len(result.divergences)
     sizes = {

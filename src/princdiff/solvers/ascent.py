@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Operator, Samples
+from princdiff.deadline import time_is_up
 from princdiff.divergences import Divergence, Workspace
 from princdiff.kernels import directions as directions_kernel
 from princdiff.parallel import in_threads
@@ -187,6 +188,8 @@ def _ascend_chunk(evaluate: Evaluator, sparsity: Sparsity, starts: NDArray, tole
     growth = np.full(len(current), 2.0)
     idle = np.zeros(len(current), dtype=np.intp)
     for iteration in range(1, tolerance.max_iter):
+        if time_is_up():
+            break
         candidate = propose(current, gradient, steps, sparsity)
         values, new_gradient = evaluate(candidate)
         objective = values - sparsity.cost(candidate)
@@ -258,6 +261,8 @@ def _walk_chunk(evaluate: Evaluator, sparsity: Sparsity, starts: NDArray, n_step
     best, directions = np.full(len(starts), -np.inf), current.copy()
     average = np.zeros_like(current)
     for step in range(n_steps):
+        if step and time_is_up():
+            break
         values, gradient = evaluate(current)
         objective = values - sparsity.cost(current)
         better = objective > best

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Operator
+from princdiff.deadline import time_is_up
 from princdiff.divergences import PlannedDivergence, Workspace
 from princdiff.divergences.sorting import order_within_groups
 from princdiff.solvers.sparsity import normalised
@@ -62,6 +63,8 @@ def climb_ridge(
     curvature = 2.0 * max(best, np.finfo(float).tiny)
     weights = np.ones(1)
     for iteration in range(1, max_iter):
+        if time_is_up():
+            return best, current, iteration
         weights = simplex_minimum(slopes @ slopes.T / curvature, costs, weights)
         step = weights @ slopes / curvature
         promised = float(weights @ (costs - best) + 0.5 * curvature * (step @ step))

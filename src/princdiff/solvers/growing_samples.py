@@ -21,6 +21,7 @@ from princdiff.data.labels import Labels
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.row_keys import shuffled_members
 from princdiff.data.samples import Samples
+from princdiff.deadline import time_is_up
 from princdiff.divergences import Divergence
 from princdiff.parallel import single_threaded_blas
 from princdiff.solvers import starts
@@ -160,6 +161,8 @@ def solve_growing(
         finds = search.pool.best(max(2, search.effort.finalists))
         climb = _GrowingClimb(divergence, replace(settings, level=search.level), search.n_iter)
         for size in nested.sizes[1:]:
+            if time_is_up():
+                break
             finds = _contenders(climb.ascend(*nested.sample(size), finds, _ON_SAMPLES))
         if settings.level < samples.n_features or settings.penalty:
             # Which features take part is settled by all rows: a sample may have missed them.
@@ -300,6 +303,11 @@ def _settle_smooth(
     return oriented(direction), n_coarse + n_fine
 
 
+def _stop_late(intermediate_result: Any) -> None:
+    if time_is_up():
+        raise StopIteration
+
+
 @dataclass(frozen=True)
 class _SmoothObjective:
     """A divergence less its penalty, smooth as long as penalised weights keep their signs."""
@@ -342,5 +350,13 @@ def _quasi_newton(
         return -objective * best["scale"], -tangent * best["scale"]
 
     limits = {"maxfun": max_iter, "maxiter": max_iter, "ftol": gain, "gtol": 1e-9, "maxcor": 20}
-    minimize(descend, start, jac=True, method="L-BFGS-B", bounds=smooth.bounds, options=limits)
+    minimize(
+        descend,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=smooth.bounds,
+        options=limits,
+        callback=_stop_late,
+    )
     return best["direction"], best["n_iter"]

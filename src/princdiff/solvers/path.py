@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
+from princdiff.deadline import time_is_up
 from princdiff.divergences import Divergence
 from princdiff.solvers import starts
 from princdiff.solvers.ascent import Tolerance, ascend
@@ -115,6 +116,9 @@ def solve_path(
     warm = np.empty((n_columns, 0, n_features), samples.dtype)
     for index in reversed(range(len(levels))):
         level = int(levels[index])
+        if level > 1 and index < len(levels) - 1 and time_is_up():
+            # A level that was not looked at has no direction, and so nothing to win with.
+            continue
         if level == 1:
             best = marginals.argmax(axis=1)
             values[:, index] = marginals[np.arange(n_columns), best]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
+from princdiff.deadline import time_is_up
 from princdiff.divergences import Divergence
 from princdiff.parallel import in_threads
 
@@ -109,6 +110,8 @@ def scan_angles(
 
     def run(task: tuple[int, slice]) -> tuple[NDArray, NDArray]:
         incumbent, block = task
+        if time_is_up():
+            return np.full(block.stop - block.start, -np.inf), np.zeros(block.stop - block.start)
         mixed = sines.astype(dtype)[:, None] * features.values[block][:, None, :]
         mixed += cosines.astype(dtype)[:, None] * projections[incumbent].astype(dtype)
         mixed = mixed.reshape(-1, n_rows)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
+from princdiff.deadline import time_is_up
 from princdiff.divergences import Divergence, Workspace
 from princdiff.solvers import starts
 from princdiff.solvers.ascent import Tolerance, ascend, walk_ridge
@@ -83,9 +84,10 @@ class Search:
         self._add_singles()
         if self.level > 1:
             self._ascend_from_starts(extra_starts)
-            if self.effort.beam:
+            if self.effort.beam and not time_is_up():
                 self._scan()
-            self._polish()
+            if not time_is_up():
+                self._polish()
         return self.pool.directions[0]
 
     def _add_singles(self) -> None:
@@ -129,10 +131,10 @@ class Search:
         self.pool.add(*self._ascend(begin, self.effort.tolerance))
 
     def _from_dense(self, begin: NDArray) -> NDArray:
-        finds = []
+        finds: list[NDArray] = []
         current, level = begin, self.samples.n_features
         target = 1 if self.penalty else self.level
-        while level > target:
+        while level > target and not (finds and time_is_up()):
             objective, current = self._ascend(current, self.effort.tolerance, level=level, penalty=0.0)
             current = current[np.argsort(-objective, kind="stable")[: max(4, self.effort.finalists)]]
             finds.append(current)
@@ -179,6 +181,8 @@ class Search:
         if self.level < self.samples.n_features and not self.penalty:
             self._beam(features)
         for _ in range(self.effort.swap_rounds):
+            if time_is_up():
+                break
             before = self.pool.objective[0]
             self._coordinates(features)
             if self.level < self.samples.n_features and not self.penalty:
@@ -226,9 +230,13 @@ class Search:
         top = features.columns[np.argsort(-self.marginals[0][features.columns], kind="stable")[:n_roots]]
         incumbents = _axes(top, n_features)
         for _ in range(min(self.level - 1, self.effort.beam_steps)):
+            if time_is_up():
+                break
             values, angles = self._scan_from(incumbents, features)
             values[incumbents[:, features.columns] != 0] = -np.inf
             candidates = _distinct_turns(incumbents, features, values, angles, 3 * width)
+            if len(candidates) == 0:
+                break
             objective, found = self._ascend(candidates, Tolerance(12, 1e-4, 3), fixed_support=True)
             self.pool.add(objective, found)
             incumbents = found[np.argsort(-objective, kind="stable")[:width]].astype(np.float64)
@@ -260,7 +268,7 @@ class Search:
             # Where supports are large only the weakest features are worth a trial.
             weakest = support[np.argsort(np.abs(find[support]))][:16]
             reduced += [np.where(np.arange(len(find)) == j, 0.0, find) for j in weakest]
-        if not reduced:
+        if not reduced or time_is_up():
             return
         incumbents = normalised(np.array(reduced))
         count = self._affordable(len(incumbents))
@@ -273,8 +281,9 @@ class Search:
             _distinct_turns(incumbents[i : i + 1], features, values[i : i + 1], angles[i : i + 1], 3)
             for i in range(len(incumbents))
         ]
-        found = self._ascend(np.concatenate(candidates), Tolerance(12, 1e-4, 3), fixed_support=True)
-        self.pool.add(*found)
+        turned = np.concatenate(candidates)
+        if len(turned):
+            self.pool.add(*self._ascend(turned, Tolerance(12, 1e-4, 3), fixed_support=True))
 
     def _polish(self) -> None:
         finds = self.pool.best(self.effort.finalists).astype(self.samples.dtype)

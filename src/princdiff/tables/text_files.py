@@ -71,13 +71,17 @@ def text_in_memory(content: bytes, name: str) -> TextFile:
 class _Watched:
     """A text stream that remembers what went wrong: pandas tells only that reading failed."""
 
-    def __init__(self, stream: IO[str]) -> None:
-        self._stream = stream
+    def __init__(self, stream: IO[str], name: str) -> None:
+        self._stream, self._name = stream, name
         self.error: BaseException | None = None
 
     def read(self, size: int = -1) -> str:
         try:
-            return self._stream.read(size)
+            text = self._stream.read(size)
+            if "\0" in text:
+                # pandas would take them for missing values.
+                raise ValueError(f"{self._name} holds NUL characters: it is damaged, or no text")
+            return text
         except BaseException as error:
             self.error = error
             raise
@@ -122,7 +126,7 @@ def read_text(source: TextFile) -> tuple[pd.DataFrame, TextFile]:
 
 def _parse(source: TextFile, **options: Any) -> pd.DataFrame:
     with source.open_text() as stream:
-        watched = _Watched(stream)
+        watched = _Watched(stream, source.name)
         try:
             return pd.read_csv(
                 watched,  # type: ignore[call-overload]
