@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.kernels.labelled_sums import labelled_sums, packed
+
 # Elements of products of features held at a time (single precision).
 _BLOCK_ELEMENTS = 8_000_000
 _TINY = 1e-12
@@ -79,7 +81,7 @@ def group_moments(
     totals = _group_masses(codes, n_groups, weights)
     # What the largest group has is what the others leave of all rows.
     largest = int(totals.sum(axis=0).argmax())
-    sums = np.zeros((n_groups, len(codes), n_features + len(first)), dtype=np.float32)
+    sums = np.zeros((n_groups, len(codes), n_features + len(first)))
     everything = np.zeros(n_features + len(first))
     step = max(1, _BLOCK_ELEMENTS // (n_features + len(first)))
     for start in range(0, n_rows, step):
@@ -90,10 +92,10 @@ def group_moments(
         everything += columns.sum(axis=0, dtype=np.float64)
         for group in range(n_groups):
             if group != largest:
-                sums[group] += (codes[:, start : start + step] == group).astype(np.float32) @ columns
-    sums[largest] = everything - sums.sum(axis=0, dtype=np.float64)
-    sums /= totals.T[:, :, None].astype(np.float32)
-    means = np.ascontiguousarray(sums[:, :, :n_features].transpose(1, 0, 2))
+                sums[group] += labelled_sums(packed(codes[:, start : start + step] == group), columns)
+    sums[largest] = everything - sums.sum(axis=0)
+    sums /= totals.T[:, :, None]
+    means = np.ascontiguousarray(sums[:, :, :n_features].transpose(1, 0, 2), dtype=np.float32)
     covariances = np.empty((len(codes), n_groups, n_features, n_features), dtype=np.float32)
     products = sums[:, :, n_features:].transpose(1, 0, 2)
     covariances[:, :, first, second] = products

@@ -182,14 +182,25 @@ class Scheme:
 
     def codes(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
         """Groups under some relabellings, shape (len(indices), n_rows)."""
-        kept = self.n_labellings * len(self._codes) <= _KEPT_BYTES
-        if kept and np.max(indices, initial=0) < self.n_labellings:
-            return self._all_codes[indices]
-        return self._drawn(indices)
+        # Two groups are a bit a row.
+        bytes_kept = self.n_labellings * len(self._codes) // (8 if self._two_groups else 1)
+        if bytes_kept > _KEPT_BYTES or np.max(indices, initial=0) >= self.n_labellings:
+            return self._drawn(indices)
+        if self._two_groups:
+            return np.unpackbits(self._all_codes[indices], axis=1, count=len(self._codes))
+        return self._all_codes[indices]
+
+    @cached_property
+    def _two_groups(self) -> bool:
+        return int(self._codes.max()) <= 1
 
     @cached_property
     def _all_codes(self) -> NDArray[np.uint8]:
-        return self._drawn(np.arange(self.n_labellings))
+        """Every labelling; of two groups eight rows to a byte."""
+        if not self._two_groups:
+            return self._drawn(np.arange(self.n_labellings))
+        parts = np.array_split(np.arange(self.n_labellings), -(-self.n_labellings // 50))
+        return np.concatenate([np.packbits(self._drawn(part), axis=1) for part in parts])
 
     def _drawn(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
         if self._listed is not None:
