@@ -16,7 +16,8 @@ from princdiff.inference.cells import Cell, tempered
 from princdiff.inference.contrasts import Contrasts, Relabellings
 from princdiff.inference.direction_cells import whitening_share
 from princdiff.inference.kernel_cells import KERNELS, MATRIX_ROWS, Kernel, RowView, kernel_statistics
-from princdiff.inference.relabelling import Scheme
+from princdiff.inference.relabelling import Labelled, Scheme, SomeRows
+from princdiff.inference.sampling import random_order
 from princdiff.inference.scores import gamma_scores
 
 # Numbers up to which rows are made dense for kernels, pairs and lengths.
@@ -27,6 +28,9 @@ _MOST_PAIRS = 8000
 # Features up to which all are whitened together: a precision matrix needs more rows than features.
 _WHITENED_FEATURES = 300
 _ROWS_PER_WHITENED = 2.5
+# Rows on which kernels, pairs and lengths are looked at, unless a group has a smaller share than this.
+_SAMPLED_ROWS = 50_000
+_LEAST_SHARE = 0.1
 # A 0/1 feature counts in distances as if it had at least this standard deviation.
 _LEAST_SPREAD = 0.25
 
@@ -63,7 +67,7 @@ class Products:
     ----------
     problem : Problem
         Rows in memory, without covariates.
-    scheme : Scheme
+    scheme : Scheme or SomeRows
         Labellings.
     seed : int
         For random features.
@@ -72,7 +76,7 @@ class Products:
     """
 
     problem: Problem
-    scheme: Scheme
+    scheme: Labelled
     seed: int
     n_jobs: int | None = None
 
@@ -94,11 +98,25 @@ class Products:
     @cached_property
     def leading_pair(self) -> tuple[int, int] | None:
         """The two features whose dependence differs most; None if pairs were too many to look at."""
-        return self._pairs[1] if self._pairs_affordable else None
+        sampled = self._sampled
+        return sampled._pairs[1] if sampled._pairs_affordable else None
 
     def cells(self) -> CellValues:
-        """Every cell that suits the shape of the table."""
-        found = self._columns() + self._kernels(self._view, "", KERNELS)
+        """Every cell that suits the shape of the table: columns on all rows, the others on enough of them."""
+        return self._columns() + self._sampled._further()
+
+    @cached_property
+    def _sampled(self) -> Products:
+        """The same on a sample of the rows, whatever their labels; small groups need all rows."""
+        problem = self.problem
+        if problem.n_rows <= _SAMPLED_ROWS or problem.sizes.min() < _LEAST_SHARE * problem.n_rows:
+            return self
+        rows = np.sort(random_order(problem.row_keys, self.seed)[:_SAMPLED_ROWS])
+        assert isinstance(self.scheme, Scheme)
+        return Products(problem.take_rows(rows), SomeRows(self.scheme, rows), self.seed, self.n_jobs)
+
+    def _further(self) -> CellValues:
+        found = self._kernels(self._view, "", KERNELS)
         if not self._dense:
             return found
         found += self._lengths(self._view, "")
@@ -134,8 +152,9 @@ class Products:
 
     def _columns(self) -> CellValues:
         units = self.alone.units
-        cells = [Cell("column", "one column", weight=3.0)]
-        values = units.max(axis=1, keepdims=True).astype(np.float64)
+        means = column_cells.mean_scores(self.problem.rows, self.contrasts)
+        cells = [Cell("column", "one column", weight=2.0), Cell("column", "one mean", weight=2.0)]
+        values = np.column_stack([units.max(axis=1), means.max(axis=1)])
         if units.shape[1] > 2:
             cells += [Cell("columns", "sum over columns"), Cell("columns", "higher criticism", weight=0.25)]
             values = np.column_stack([values, column_cells.many_small(units)])

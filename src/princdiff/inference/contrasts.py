@@ -16,13 +16,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
-from princdiff.inference.relabelling import Scheme
+from princdiff.inference.relabelling import Labelled
 from princdiff.parallel import in_threads
 
 # Elements of the label matrix multiplied at a time (single precision: 64 MB).
 _CHUNK_ELEMENTS = 16_000_000
 # Bytes of group codes that are kept at a time.
 _CODE_BYTES = 400_000_000
+# Share of the rows below which adding up a group's rows one by one is faster than a dense product.
+_SPARSE_SHARE = 0.04
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Relabellings:
 
     Attributes
     ----------
-    scheme : Scheme
+    scheme : Scheme or SomeRows
         Labellings, the observed one first.
     n_groups : int
         Number of groups.
@@ -43,14 +45,14 @@ class Relabellings:
         Whether blocks change sides as a whole; otherwise rows do, within their block.
     """
 
-    scheme: Scheme
+    scheme: Labelled
     n_groups: int
     weights: NDArray[np.float64] | None = None
     blocks: NDArray[np.intp] | None = None
     whole: bool = False
 
     @classmethod
-    def of(cls, problem: Problem, scheme: Scheme) -> Relabellings:
+    def of(cls, problem: Problem, scheme: Labelled) -> Relabellings:
         """The relabellings of a problem without covariates."""
         return cls(scheme, problem.n_groups, problem.weights, problem.blocks, problem.permute == "whole")
 
@@ -77,6 +79,7 @@ class Contrasts:
 
     Examples
     --------
+    >>> from princdiff.inference.relabelling import Scheme
     >>> codes = np.repeat([0, 1], 3).astype(np.uint8)
     >>> contrasts = Contrasts(Relabellings(Scheme(codes, 99, seed=0), 2))
     >>> contrasts.between(np.arange(6.0)[:, None])[0].round(2)
@@ -98,6 +101,7 @@ class Contrasts:
         self._weights = np.ones(labellings.n_rows) if labellings.weights is None else labellings.weights
         fits = labellings.n_labellings * labellings.n_rows <= _CODE_BYTES
         self._codes = self._compute_codes(np.arange(labellings.n_labellings)) if fits else None
+        self._mass: dict[int, NDArray[np.float32]] = {}
 
     def between(self, columns: NDArray) -> NDArray[np.float32]:
         """Standardised between-group sums of squares.
@@ -149,15 +153,38 @@ class Contrasts:
         return codes if self._fold is None else codes[:, self._first]
 
     def _between_chunk(self, prepared: NDArray[np.float32], chunk: NDArray[np.intp]) -> NDArray[np.float32]:
-        codes = self._compute_codes(chunk) if self._codes is None else self._codes[chunk]
-        moved = self._weights if self._fold is None else self._fold @ self._weights
-        mass = [(codes == group) @ moved for group in range(self.labellings.n_groups)]
+        codes = self._compute_codes(chunk) if self._codes is None else self._codes[chunk[0] : chunk[-1] + 1]
+        if int(chunk[0]) not in self._mass:
+            self._mass[int(chunk[0])] = self._masses(codes)
+        mass = self._mass[int(chunk[0])]
+        # Columns have mean zero, so what the largest group has is what the others lack.
+        largest = int(mass.sum(axis=0).argmax())
         total = np.zeros((len(chunk), prepared.shape[1]), dtype=np.float32)
         left: Any = 0.0
-        for group in range(self.labellings.n_groups - 1):
-            sums = (codes == group).astype(np.float32) @ prepared
-            total += sums * sums / mass[group][:, None].astype(np.float32)
-            left = left - sums
-        # Columns have mean zero, so what the last group has is what the others lack.
-        total += left * left / mass[-1][:, None].astype(np.float32)
+        for group in range(self.labellings.n_groups):
+            if group != largest:
+                sums = _group_sums(codes == group, prepared)
+                total += sums * sums / mass[:, [group]]
+                left = left - sums
+        total += left * left / mass[:, [largest]]
         return total
+
+    def _masses(self, codes: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Weight of each group under each labelling, shape (n_labellings, n_groups)."""
+        groups = range(self.labellings.n_groups)
+        if self._fold is None and self.labellings.weights is None:
+            counts = [np.count_nonzero(codes == group, axis=1) for group in groups]
+            return np.stack(counts, axis=1).astype(np.float32)
+        moved = self._weights if self._fold is None else self._fold @ self._weights
+        return np.stack([(codes == group) @ moved for group in groups], axis=1).astype(np.float32)
+
+
+def _group_sums(members: NDArray[np.bool_], columns: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Sums of columns over the members of a group, shape (n_labellings, n_columns)."""
+    if np.count_nonzero(members) > _SPARSE_SHARE * members.size:
+        return members.astype(np.float32) @ columns
+    # A small group of many rows: its rows are few to add.
+    labellings, rows = np.nonzero(members)
+    ends = np.searchsorted(labellings, np.arange(len(members) + 1))
+    chosen = sp.csr_matrix((np.ones(len(rows), dtype=np.float32), rows, ends), shape=members.shape)
+    return np.asarray(chosen @ columns)

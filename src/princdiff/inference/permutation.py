@@ -34,7 +34,7 @@ from princdiff.inference.direction_grid import (
 from princdiff.inference.execution import Checkpoint, fingerprint_of, refuse_unseeded, resumed
 from princdiff.inference.labellings import Labellings
 from princdiff.inference.pvalues import Interval, monte_carlo_interval, permutation_pvalue, tie_tolerance
-from princdiff.inference.sampling import SearchRows
+from princdiff.inference.sampling import SearchRows, random_order
 from princdiff.inference.scores import gamma_scores
 from princdiff.inference.tail import pareto_pvalue
 from princdiff.parallel import in_threads, single_threaded_blas
@@ -367,8 +367,8 @@ class _Adaptive:
         else:
             self.grid = adaptive_grid(problem.n_features, problem.n_rows, metric, degree)
         rows = None
-        if not self.plain:
-            rows = SearchRows.of(problem.sizes, SEARCH_ROWS, np.random.default_rng([labellings.seed, 1]))
+        if not self.plain and (problem.sizes > SEARCH_ROWS).any():
+            rows = SearchRows.of(problem.sizes, SEARCH_ROWS, random_order(problem.row_keys, labellings.seed))
         self.search = DirectionCells(labellings.samples, problem.divergence, self.grid, labellings.seed, rows)
         self.products: Products | None = None
 
