@@ -15,13 +15,13 @@ import time
 import warnings
 
 import numpy as np
-from scipy.stats import binom, norm
+from scipy.stats import binom
 from sklearn.ensemble import RandomForestClassifier
-from two_sample import energy, mmd, pvalue
 
 from princdiff import permutation_test
 from princdiff.datasets import make_block_gaussians
 from princdiff.planning import expected_power
+from two_sample import energy, mmd, pvalue
 
 LEVEL = 0.05
 
@@ -169,7 +169,11 @@ def null_gaussian(rng):
 
 
 def null_poisson(rng):
-    return rng.poisson(2.0, size=(80, 12)).astype(float), np.repeat([0, 1], [20, 60]), {"divergence": "energy"}
+    return (
+        rng.poisson(2.0, size=(80, 12)).astype(float),
+        np.repeat([0, 1], [20, 60]),
+        {"divergence": "energy"},
+    )
 
 
 def null_heavy(rng):
@@ -242,7 +246,9 @@ def covariates(arguments) -> None:
     statistic = {"statistic": "divergence", "n_features": 1} if not arguments.full else {}
     name = "adaptive" if arguments.full else "best single feature"
     low, high = band(n, 2 * len(CELLS))
-    print(f"\nrejected at 5 % with covariates, {n} null sets, statistic: {name}; band [{low:.3f}, {high:.3f}]")
+    print(
+        f"\nrejected at 5 % with covariates, {n} null sets, statistic: {name}; band [{low:.3f}, {high:.3f}]"
+    )
     print(f"  {'rows, covariates':20s} {'normal':>8s} {'exponential':>12s} {'refused':>8s} {'power':>7s}")
     for n_rows, n_covariates in CELLS:
         rates, refused = [], 0
@@ -261,7 +267,8 @@ def covariates(arguments) -> None:
                 rejected += test.pvalue <= LEVEL
             rates.append(rejected / made)
         print(
-            f"  {f'{n_rows}, {n_covariates}':20s} {rates[0]:8.3f} {rates[1]:12.3f} {refused:8d} {rates[2]:7.2f}",
+            f"  {f'{n_rows}, {n_covariates}':20s} {rates[0]:8.3f} {rates[1]:12.3f} {refused:8d}",
+            f"{rates[2]:7.2f}",
             flush=True,
         )
 
@@ -288,7 +295,10 @@ SETTINGS = (
 def planning(arguments) -> None:
     n = arguments.sets or 100
     print(f"\npower at 5 %: predicted, and simulated with {n} data sets, 199 relabellings")
-    print(f"  {'rows':>12s} {'features':>9s} {'sharing':>8s} {'shift':>6s} {'predicted':>10s} {'simulated':>10s}")
+    print(
+        f"  {'rows':>12s} {'features':>9s} {'sharing':>8s} {'shift':>6s}",
+        f"{'predicted':>10s} {'simulated':>10s}",
+    )
     for sizes, d, k, effect in SETTINGS:
         hits = 0
         for seed in range(n):
@@ -298,9 +308,7 @@ def planning(arguments) -> None:
             X[y == 1, :k] += effect / np.sqrt(k)
             hits += permutation_test(X, y, n_permutations=199, random_state=seed).pvalue <= LEVEL
         predicted = expected_power(effect, sizes, d, n_relevant=k)
-        print(
-            f"  {sizes!s:>12s} {d:9d} {k:8d} {effect:6.2f} {predicted:10.2f} {hits / n:10.2f}", flush=True
-        )
+        print(f"  {sizes!s:>12s} {d:9d} {k:8d} {effect:6.2f} {predicted:10.2f} {hits / n:10.2f}", flush=True)
 
 
 # Time.

@@ -5,6 +5,9 @@ from sklearn.utils import Bunch
 
 from princdiff.datasets import DATA_VARIABLE, load_madelon, load_zeisel
 
+# Fixtures only: looked at for examples, two modules of one name would stand in each other's way.
+collect_ignore = ["conftest.py", "cli/conftest.py"]
+
 
 def _skip_without_data(error: FileNotFoundError) -> None:
     pytest.skip(f"{DATA_VARIABLE} does not lead to the data: {error}")

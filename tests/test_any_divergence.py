@@ -116,7 +116,7 @@ def test_several_components_of_several_groups(tmp_path):
     assert result.components["pvalue"].iloc[1] <= 0.05
     matrix = result.separation_frame(0)
     assert list(matrix) == ["a", "b", "c"] and np.allclose(matrix, matrix.T)
-    along = X @ (result.directions["component 1"].to_numpy() * np.asarray(result.reference["factors"]))
+    along = X @ (result.directions["component 1"].to_numpy() * result.reference.factors["a"])
     p, q = np.sort(along[y == "a"]), np.sort(along[y == "c"])
     assert matrix.loc["a", "c"] == pytest.approx(np.mean((p - q) ** 2), rel=1e-5)
     assert load(result.save(tmp_path / "r.json")) == result

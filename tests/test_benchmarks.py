@@ -188,7 +188,7 @@ def test_curve_is_the_best_point_with_at_most_so_many():
 
 TINY = {
     "paper.fig1a": {"rows": 60, "starts": 6, "grid": 15, "optimum": 400},
-    "paper.fig1b": {"most": 6, "halves": 1, "selection": {"n_shuffles": 39}, "subsets": ("train",)},
+    "paper.fig1b": {"most": 6, "halves": 1, "selection": {"n_permutations": 39}, "subsets": ("train",)},
     "paper.fig1c": {"features": (3, 6), "null_features": (3,), "rows": 12, "permutations": 19},
     "paper.theorems": {
         "rows": (20, 40), "features": (2, 3), "draws": 3, "population": 2000, "strengths": 3,

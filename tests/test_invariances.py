@@ -37,7 +37,8 @@ def fit(X, y, weights=None):
 
 def permuted(X, y, weights=None):
     found = permutation_test(X, y, n_permutations=39, random_state=0, sample_weight=weights)
-    return {"pvalue": found.pvalue, "statistic": found.statistic, "null": found.null}
+    # A few relabellings end at another optimum of about the same value when labels swap their names.
+    return {"pvalue": found.pvalue, "statistic": found.statistic, "middle": np.median(found.null)}
 
 
 def split(X, y, weights=None):

@@ -20,7 +20,9 @@ def test_one_feature_is_a_two_sided_test_at_a_smaller_level():
 def test_the_three_questions_agree(n_features, n_relevant):
     options = {"n_relevant": n_relevant, "level": 0.01, "power": 0.9}
     effect = detectable_effect((80, 50), n_features, **options)
-    assert expected_power(effect, (80, 50), n_features, n_relevant=n_relevant, level=0.01) == pytest.approx(0.9)
+    assert expected_power(effect, (80, 50), n_features, n_relevant=n_relevant, level=0.01) == pytest.approx(
+        0.9
+    )
     total = required_rows(effect, n_features, share=50 / 130, **options)
     assert 129 <= total <= 131
 

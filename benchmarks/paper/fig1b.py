@@ -26,7 +26,7 @@ from princdiff.divergences import Wasserstein2
 from princdiff.solvers.path import solve_path
 
 SETTINGS = {
-    "full": {"most": 60, "halves": 6, "selection": {"n_shuffles": 199}, "subsets": ("train", "valid")},
+    "full": {"most": 60, "halves": 6, "selection": {"goal": "directions"}, "subsets": ("train", "valid")},
     "quick": {"most": 20, "halves": 1, "selection": None, "subsets": ("valid",)},
 }
 SHOWN = (5, 8, 10, 14, 17, 20, 30, 46, 60)

@@ -14,7 +14,7 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-from princdiff.cli import _parser as build_parser
+from princdiff.cli.main import build_parser
 
 # Not resolved: a quick build works on a copy of docs/ beside links to the rest.
 ROOT = Path(__file__).parents[2]

@@ -25,6 +25,8 @@ __version__ = "0.1.0"
 # Where each public name lives. They are imported when first used, so that the command line starts at once.
 _HOME = {
     "compare": "comparison",
+    "compare_batches": "batches",
+    "BatchesResult": "batches",
     "DifferenceResult": "result",
     "load": "result",
     "PDA": "estimators",
@@ -53,6 +55,7 @@ _MODULES = ("tl", "pl", "get")
 __all__ = [
     "PDA",
     "SPARDA",
+    "BatchesResult",
     "DifferenceResult",
     "GroupsResult",
     "PairedPDA",
@@ -63,6 +66,7 @@ __all__ = [
     "StabilityResult",
     "__version__",
     "compare",
+    "compare_batches",
     "compare_groups",
     "get",
     "load",

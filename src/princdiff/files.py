@@ -106,11 +106,13 @@ def check_writable(path: str | Path) -> None:
         if not os.access(target, os.W_OK):
             raise PermissionError(f"{path} may not be written to")
         return
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"the folder {target.parent} does not exist; create it first")
+    # As the user wrote it, unless a link leads elsewhere.
+    folder = target.parent if os.path.islink(path) else Path(path).parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"the folder {folder} does not exist; create it first")
     # A new file takes the place of the old one, so it is the folder that counts.
-    if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise PermissionError(f"nothing may be written in the folder {target.parent}")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(f"nothing may be written in the folder {folder}")
 
 
 def write_text(path: str | Path, text: str) -> None:

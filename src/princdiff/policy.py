@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from princdiff.data.row_chunks import RowChunks
 from princdiff.divergences import Divergence, get
 
-AFFORDABLE_STABILITY = 6 * 10**5
+AFFORDABLE_STABILITY = 10**5
 """Numbers (rows x features) up to which half-samples are refitted to see which features stay."""
 
 MOST_STABILITY_FEATURES = 2000
@@ -41,6 +41,23 @@ def worth_stability(shape: tuple[int, int], smallest_group: int) -> bool:
         and n_features <= MOST_STABILITY_FEATURES
         and smallest_group >= 4
     )
+
+
+SEARCHED_ROWS = 4000
+"""Rows on which a comparison searches first; what is found is judged and improved on all of them."""
+
+
+def searched_rows(shape: tuple[int, int]) -> int | str:
+    """Rows of the first search for a direction, as ``subsample`` of the estimators.
+
+    Examples
+    --------
+    >>> searched_rows((569, 30)), searched_rows((50_000, 30))
+    ('auto', 4000)
+    """
+    n_rows, n_features = shape
+    wanted = max(SEARCHED_ROWS, 30 * n_features)
+    return wanted if n_rows > 2 * wanted else "auto"
 
 
 # Rows that are looked at to see whether a feature takes few values, and what counts as few.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from princdiff.data.problem import Problem, Run
 from princdiff.data.samples import Scale
 from princdiff.divergences import Wasserstein2
 from princdiff.estimators import SPARDA
-from princdiff.inference.permutation import permutation_test
+from princdiff.inference.permutation import PermutationOptions, PermutationResult, run_permutations
 from princdiff.inference.selection import SelectionOptions, select
 from princdiff.inference.stability import StabilityOptions, run_half_samples
 from princdiff.result import build, explain
@@ -125,7 +126,13 @@ class Comparison:
         return fit
 
     def _direction(self, n_features: int | str, **options: Any) -> SPARDA:
-        return SPARDA(n_features=n_features, divergence=self.divergence, scale=self.problem.scale, **options)
+        return SPARDA(
+            n_features=n_features,
+            divergence=self.divergence,
+            scale=self.problem.scale,
+            subsample=policy.searched_rows(self.problem.rows.shape),
+            **options,
+        )
 
     def _stage(self, name: str) -> tqdm:
         """What is being done, where it has no bar of its own."""
@@ -219,6 +226,8 @@ class Comparison:
         count = self._permutations_in_time()
         found = self._permuted(count)
         self.clock.done("testing")
+        lead = f"They differ most clearly in {found.leading}." if found.leading else ""
+        low, high = (np.nan, np.nan) if found.monte_carlo is None else found.monte_carlo
         part = TestPart(
             name="permutation",
             null=found.null,
@@ -226,28 +235,16 @@ class Comparison:
             asked=self.options.n_permutations,
             exact=found.exact,
             smallest_attainable_pvalue=found.smallest_attainable_pvalue,
-            monte_carlo_error=float(np.sqrt(found.pvalue * (1 - found.pvalue) / found.n_permutations)),
-            cells=[f"{metric}, {size} features" for metric, size in found.levels],
+            monte_carlo_error=(high - low) / 2,
+            cells=[cell.sentence for cell in found.cells],
             cell_pvalues=found.level_pvalues,
-            leading_cell=" ".join(map(str, found.best_level)),
+            leading=lead,
+            leading_cell=found.leading,
         )
         return float(found.pvalue), float(found.statistic), part
 
-    def _permuted(self, count: int) -> Any:
-        return permutation_test(
-            self.problem.rows,
-            self.problem.codes,
-            n_permutations=count,
-            divergence=self.divergence,
-            scale=self.problem.scale,
-            blocks=self.problem.blocks,
-            permute=self.problem.permute or "auto",
-            covariates=self.problem.covariates,
-            sample_weight=self.problem.weights,
-            random_state=self.how.seed,
-            n_jobs=self.how.n_jobs,
-            progress=self.how.progress,
-        )
+    def _permuted(self, count: int) -> PermutationResult:
+        return run_permutations(self.problem, self.how, PermutationOptions(n_permutations=count))
 
     def _permutations_in_time(self) -> int:
         """As many relabellings as asked for, or as half of the time left allows."""
@@ -267,30 +264,42 @@ class Comparison:
     # Features.
 
     def _select(self, pvalue: float) -> tuple[pd.DataFrame, SelectionPart, pd.DataFrame]:
-        """Features that differ, with error control: selected, pvalue and reason of each feature."""
+        """Features that differ, with error control, and pairs that go together differently."""
         names = list(self.data.features)
-        nothing = pd.DataFrame({"selected": False, "pvalue": np.nan, "reason": ""}, index=names)
-        relations = pd.DataFrame({"first": [], "second": [], "change": [], "pvalue": [], "selected": []})
-        if not self.options.select:
-            return nothing, SelectionPart(control="Features were not selected: not asked for."), relations
+        if not self.options.select or np.isnan(pvalue):
+            nothing = pd.DataFrame({"selected": False, "pvalue": np.nan, "reason": ""}, index=names)
+            why = "not asked for" if not self.options.select else "no test was made"
+            control = f"Columns that differ were not looked for: {why}."
+            return nothing, SelectionPart(control=control), _no_relations(self.data.groups)
         options = SelectionOptions(
             n_permutations=max(self.options.n_permutations, policy.FEWEST_SELECTION_PERMUTATIONS),
             error=self.options.error,
             global_pvalue=pvalue,
         )
-        found = select(self.problem, self.how, options)
+        with self._stage("naming columns"):
+            found = select(self.problem, self.how, options)
         self.clock.done("selecting")
-        shown = pd.DataFrame(
-            {
-                "selected": found.selected,
-                "pvalue": found.table["pvalue_adj"].to_numpy(float),
-                "reason": found.table["reason"].to_numpy(object),
-            },
-            index=names,
+        chosen = found.table.set_axis(names)
+        chosen = chosen[["selected", "reason"]].assign(pvalue=chosen["pvalue_adj"])
+        part = SelectionPart(
+            True,
+            options.alpha,
+            options.error,
+            found.control.rstrip(".") + ".",
+            found.n_labellings - 1,
         )
-        relations = found.relations.rename(columns={"pvalue_adj": "pvalue"})
-        count = found.n_labellings - 1
-        return shown, SelectionPart(True, options.alpha, options.error, found.control, count), relations
+        return chosen, part, self._related(found.relations)
+
+    def _related(self, pairs: pd.DataFrame) -> pd.DataFrame:
+        """Pairs with the columns of the user's table that they belong to."""
+        origin = dict(zip(self.data.features, self.data.origin, strict=True))
+        shown = pairs.rename(
+            columns={f"correlation in {name}": f"dependence {name}" for name in self.data.groups}
+        )
+        shown = shown.rename(columns={"pvalue_adj": "pvalue"})
+        shown.insert(2, "first column", [origin[name] for name in shown["first"]])
+        shown.insert(3, "second column", [origin[name] for name in shown["second"]])
+        return shown.reset_index(drop=True)
 
     def _stability(self, fit: SPARDA) -> NDArray[np.float64]:
         unknown = np.full(len(fit.support_), np.nan)
@@ -363,6 +372,13 @@ class Comparison:
         """Features whose distributions are kept: those that differ first."""
         order = np.lexsort((-table["effect"], ~table["selected"]))
         return table["feature"].iloc[order].head(policy.MOST_DISTRIBUTIONS).tolist()
+
+
+def _no_relations(groups: Sequence[str]) -> pd.DataFrame:
+    names = ["first", "second", "first column", "second column"]
+    numbers = [*(f"dependence {group}" for group in groups), "change", "pvalue"]
+    empty = pd.DataFrame({name: pd.Series(dtype=object) for name in names})
+    return empty.assign(**{name: pd.Series(dtype=float) for name in numbers}, selected=pd.Series(dtype=bool))
 
 
 def _projected(fit: SPARDA, rows: Any) -> NDArray[np.float64]:

@@ -173,7 +173,7 @@ def _run_command(arguments: list[str]) -> tuple[int, str]:
 
 def _check_shell(block: Block, where: str) -> Iterator[str]:
     """Commands of a shell that are shown without their output."""
-    from princdiff.cli import _parser as build_parser
+    from princdiff.cli.main import build_parser
 
     makefile = (Path(__file__).parents[2] / "Makefile").read_text()
     for line in block.text.replace("\\\n", " ").splitlines():

@@ -104,6 +104,7 @@ def mixed(groups: tuple[str, ...] = ("before", "after"), n_components: int = 2) 
         result.distributions[feature] = Distribution(
             np.array([-0.5, 0.5, 1.5, 2.5, 4.5, 7.5]),
             {group: rng.dirichlet(np.ones(5)) for group in groups},
+            np.array([0.0, 1.0, 2.0, 3.0, 6.0]),
         )
     return result
 
@@ -146,8 +147,8 @@ def _feature_table(codings, groups, share, rng) -> pd.DataFrame:
     for part in ("location", "scale", "shape"):
         table[part] = table["divergence"] / 3
     for group in groups:
-        table[f"mean {group}"] = rng.normal(size=count) * 1e3
-        table[f"sd {group}"] = rng.exponential(size=count)
+        table[f"mean {group}"] = float(groups.index(group))
+        table[f"sd {group}"] = 1.0
     return table
 
 
@@ -163,7 +164,11 @@ def _result(table, columns, codings, groups, rng, n_components=1) -> DifferenceR
     for number in range(1, n_components):
         table[f"weight {number + 1}"] = rng.normal(size=len(names)) / np.sqrt(len(names))
         table[f"share {number + 1}"] = table[f"weight {number + 1}"] ** 2
-    histogram = Distribution(np.linspace(0, 1, 25), {group: rng.dirichlet(np.ones(24)) for group in groups})
+    middles = np.linspace(-4, 5, 24)
+    bells = {group: np.exp(-0.5 * (middles - place) ** 2) for place, group in enumerate(groups)}
+    histogram = Distribution(
+        np.linspace(-4.2, 5.2, 25), {group: bell / bell.sum() for group, bell in bells.items()}
+    )
     weights = [table["weight" if number == 0 else f"weight {number + 1}"] for number in range(n_components)]
     return DifferenceResult(
         pvalue=0.01,

@@ -12,15 +12,17 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
-from made_up import NAMES, NASTY, made_up
+from made_up import NAMES, NASTY, made_up, mixed
 
 import princdiff
 from princdiff.result.parts import CertificatePart, PathPart, TestPart
 from princdiff.result.wording import headline
+from princdiff.tables import Coding
 
 vl_convert = pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
 
 from princdiff.present import charts, page  # noqa: E402
+from princdiff.present.page_data import leading, page_data  # noqa: E402
 
 
 class _Structure(HTMLParser):
@@ -70,7 +72,7 @@ def test_the_page_is_well_formed_and_opens_with_the_answer(text):
     for _, attributes in structure.elements:
         assert attributes.get("aria-labelledby", ids[0]) in ids
     shown = " ".join(" ".join(structure.texts).split())
-    answer = headline(made_up())
+    answer = " ".join(headline(made_up()).split())
     assert answer in shown
     for part in ("Could it be chance?", "at most 4.8 %", "a note about <b>this</b>", "id <i>", "3.75 s"):
         assert shown.index(answer) < shown.index(part)
@@ -91,19 +93,103 @@ def test_the_page_loads_nothing_and_allows_only_its_own_scripts(text):
 
 def test_the_data_are_json_and_hold_no_rows(text):
     data = json.loads(_Structure(text).scripts[0])
-    assert data["features"]["name"][0] == "measurement number 0"
+    assert data["columns"]["name"][0] == "measurement number 0"
     assert data["groups"] == ["before", "after"]
-    assert set(data["charts"]) == {"feature", "projection-0", "null", "path"}
+    assert set(data["charts"]) == {"projection-0", "null", "path"}
     assert set(data["histograms"]) == {str(row) for row in range(12)}
+
+
+def test_features_stand_below_their_columns():
+    result = mixed()
+    # Features come by their share, columns by what differs: the page brings them together.
+    shuffled = result.table.sample(frac=1.0, random_state=3).reset_index(drop=True)
+    columns = result.columns.iloc[::-1].reset_index(drop=True)
+    data = page_data(dataclasses.replace(result, table=shuffled, columns=columns))
+    names = [data["columns"]["name"][place] for place in range(7)]
+    assert names == ["weight", "height", "visits", "age", "active", "income", "plan"]
+    assert data["columns"]["width"] == [1, 1, 1, 2, 1, 1, 5]
+    features = data["features"]
+    assert features["name"][3:5] == [None, "age (missing)"]
+    assert features["level"][3:] == ["", "missing", "yes", "", "basic", "free", "gold", "pro", "team"]
+    assert features["mean"][1][4] == pytest.approx(0.25)
+    free = result.table.set_index("feature").loc["plan = free"]
+    assert features["weight"][0][8] == pytest.approx(free["weight"], rel=1e-3)
+    assert set(features["own"]) == {"3", "4", "7", "8", "9", "10", "11"}
+    assert features["own"]["8"]["change"] == "40\u00a0% →\u00a020\u00a0%"
+    assert features["own"]["4"]["change"] == "3\u00a0% →\u00a025\u00a0%"
+    # Proportions need no histogram.
+    assert set(data["histograms"]) == {"0", "1", "2", "3", "6"}
+    assert data["histograms"]["2"]["values"] == [0, 1, 2, 3, 6]
+
+
+def test_ordered_categories_keep_the_names_of_their_levels():
+    result = mixed()
+    codings = [Coding("visits", type="ordered", levels=("none", "few", "many")), *result.codings]
+    codings = [coding for coding in codings if (coding.column, coding.type) != ("visits", "number")]
+    data = page_data(dataclasses.replace(result, codings=codings))
+    assert data["columns"]["levels"] == {"4": ["none", "few", "many"]}
+
+
+def test_the_first_pictures_show_what_the_headline_names():
+    assert leading(mixed()) == {"columns": [0, 1, 2, 3], "pairs": [0], "why": "alone"}
+    result = mixed()
+    together = result.columns.assign(reason="together with others")
+    pairs_only = dataclasses.replace(result, columns=together)
+    assert leading(pairs_only) == {"columns": [], "pairs": [0], "why": "together"}
+    unnamed = dataclasses.replace(pairs_only, relations=result.relations.assign(selected=False))
+    assert leading(unnamed)["why"] == "largest"
+    # The largest effects: plan, income, age, active.
+    assert leading(unnamed)["columns"] == [0, 1, 3, 2]
+    # Where no difference was shown, nothing is said to differ.
+    assert leading(dataclasses.replace(result, pvalue=0.4))["why"] == "largest"
+
+
+def test_pairs_are_told_with_their_correlations():
+    structure = _Structure(page.render(mixed()))
+    shown = " ".join(" ".join(structure.texts).split())
+    assert "These go together differently" in shown
+    assert "height and weight" in shown
+    assert "0.80" in shown
+    assert "\u22120.30" in shown
+    assert "plan = gold" not in shown
+    # On a line of 200 from -1 to 1, with a margin of 8.
+    places = [float(a["cx"]) for tag, a in structure.elements if tag == "circle"]
+    assert places == pytest.approx([100 + 92 * 0.8, 100 - 92 * 0.3])
+    assert "These go together differently" not in page.render(made_up())
+
+
+def test_counts_agree():
+    shown = " ".join(" ".join(_Structure(page.render(mixed())).texts).split())
+    assert "Four of 7 columns differ" in shown
+    assert "columns that differ by themselves 4 of 7 2 more take part together with others" in shown
+    assert "pairs that go together differently 1 " in shown
+    assert "may use 2 (dashed line); 12 of them got a weight" in shown
+
+
+def test_the_cells_of_the_test_are_told_in_words(text):
+    shown = " ".join(" ".join(_Structure(text).texts).split())
+    assert "statistic its own p-value single features, W2 (led) 0.01 up to 5 features 0.02" in shown
 
 
 def test_every_chart_compiles(text):
     data = json.loads(_Structure(text).scripts[0])
-    feature = data["charts"]["feature"]
-    feature["datasets"] = {"steps": [{"x": 0, "y": 1, "group": 0}], "bins": [{"x": 0, "x2": 1, "g0": "1 %"}]}
     data["charts"]["splits"] = charts.splits(np.array([0.1, 0.5]))
     for spec in data["charts"].values():
         assert vl_convert.vegalite_to_vega(spec)["marks"]
+
+
+@pytest.mark.parametrize("count", [2, 6])
+def test_every_picture_compiles(count):
+    entry = {"group": 0, "share": 0.3, "text": "30 %", "name": "a", "low": 0.1, "high": 0.5}
+    datasets = {
+        "steps": [{"x": 0, "y": 1, "group": 0}],
+        "bins": [{"x": 0, "x2": 1, "g0": "1 %"}],
+        "moments": [{"group": 0, "mean": 0.5, "low": 0.1, "high": 0.7, "at": 6}],
+        "bars": [{**entry, "place": 0, "level": "yes", "value": "1"}],
+        "outlines": [{"x": 0, "y": 1, "group": 0, "place": 0}],
+    }
+    for spec in charts.pictures([f"group {j}" for j in range(count)]).values():
+        assert vl_convert.vegalite_to_vega({**spec, "datasets": datasets})["marks"]
 
 
 def test_nasty_names_are_only_text():
@@ -115,9 +201,9 @@ def test_nasty_names_are_only_text():
     assert "<!--" not in structure.scripts[0]
     data = json.loads(structure.scripts[0])
     assert data["groups"] == [NASTY, "</script>", "plain"]
-    assert data["features"]["name"][:6] == NAMES[:6]
-    assert "\u202e" not in data["features"]["name"][6]
-    assert "49" not in data["features"]["name"][10]
+    assert data["columns"]["name"][:6] == NAMES[:6]
+    assert "\u202e" not in data["columns"]["name"][6]
+    assert "49" not in data["columns"]["name"][10]
     assert any(NASTY in part for part in structure.texts)
 
 
@@ -144,18 +230,18 @@ def test_what_was_not_done_is_said():
         distributions={},
         notes=[],
     )
-    result.table["pvalue"] = np.nan
+    result.columns["pvalue"] = np.nan
     structure = _Structure(page.render(result))
     shown = " ".join(structure.texts)
     assert "No test was made." in shown
-    assert "which may be chance" in shown
-    assert "that make the difference" not in shown
+    assert "may well be chance" in shown
+    assert "What changed most" not in shown
     assert "No bound was computed." in shown
     assert "Notes and warnings" not in shown
     data = json.loads(structure.scripts[0])
-    assert set(data["charts"]) == {"feature", "projection-0"}
+    assert set(data["charts"]) == {"projection-0"}
     assert data["histograms"] == {}
-    assert data["features"]["pvalue"][0] is None
+    assert data["columns"]["pvalue"][0] is None
 
 
 def test_a_split_test_shows_its_pvalues():
@@ -191,7 +277,7 @@ def test_far_outliers_do_not_flatten_the_picture():
     points = np.append(np.linspace(-1, 1, 499), 1e6)
     low, high = charts.visible_range([points, points], [50, 50])
     assert -2 < low < high < 2
-    captions = page._projection_captions(made_up(), ["before", "after"])
+    captions = page._projections(made_up(), ["before", "after"])
     assert captions[0]["cut"] == ""
 
 
@@ -199,6 +285,17 @@ def test_groups_without_spread_are_drawn():
     spec = charts.projection([np.zeros(500), np.zeros(500)], [5, 5], ["a", "b"])
     assert all(np.isfinite(value["y"]) for value in spec["layer"][0]["data"]["values"])
     assert charts.null(np.zeros(9), 0.0)["layer"]
+
+
+def test_relabellings_can_be_seen_however_far_the_observed_statistic_is():
+    values = np.random.default_rng(0).normal(size=199)
+    for observed in (0.5, 8.0, 1e4):
+        spec = charts.null(values, observed)
+        low, high = spec["layer"][0]["encoding"]["x"]["scale"]["domain"]
+        assert np.ptp(values) > 0.35 * (high - low)
+        assert low < values.min() < values.max() < high
+        drawn = any(layer["mark"]["type"] == "rule" for layer in spec["layer"])
+        assert drawn == (not charts.is_far(values, observed)) == (low < observed < high)
 
 
 def test_labels_are_short_and_distinct():

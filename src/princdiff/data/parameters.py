@@ -253,8 +253,6 @@ RULES: dict[str, Rule] = {
     "n_splits": _COUNT,
     "n_pairs": _COUNT,
     "n_draws": _COUNT,
-    "n_shuffles": _COUNT,
-    "n_rounds": _COUNT,
     "max_iter": _COUNT,
     "fraction": Number(0, 1),
     "alpha": Number(0, 1),

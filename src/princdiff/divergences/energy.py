@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
 from princdiff.divergences.pairs import pair_mass, row_masses
-from princdiff.divergences.sorting import PooledOrder, Workspace, order_pooled, scratch
+from princdiff.divergences.sorting import PooledOrder, Workspace, order_pooled, scratch, tie_share
+from princdiff.kernels.divergences import DivergenceKernel
+
+_KERNEL = DivergenceKernel("pd_energy")
 
 
 class Energy:
@@ -33,6 +36,8 @@ class Energy:
 
     def value(self, projections: NDArray, labels: Labels) -> NDArray[np.float64]:
         """Values only: sorting numbers costs less than finding their order, even twice."""
+        if _KERNEL.takes(projections, labels):
+            return _KERNEL.value(projections, labels, tie_share(int(labels.group_sizes.sum())))
         if labels.weights is not None:
             return self.value_and_slope(projections, labels, scratch())[0]
         groups = [labels.gather(projections, group) for group in range(labels.n_groups)]
@@ -45,6 +50,10 @@ class Energy:
         self, projections: NDArray, labels: Labels, workspace: Workspace
     ) -> tuple[NDArray[np.float64], NDArray]:
         """Values, shape (n_columns,), and slopes, shape (n_columns, n_rows)."""
+        if _KERNEL.takes(projections, labels):
+            slopes = workspace.array("slopes", projections.shape, np.float32)
+            share = tie_share(int(labels.group_sizes.sum()))
+            return _KERNEL.value_and_slope(projections, labels, share, slopes), slopes
         pooled = order_pooled(projections, labels, workspace)
         if labels.weights is None:
             ranked = _unweighted(pooled, labels, projections.dtype, workspace)

@@ -131,35 +131,62 @@ def _order_by_argsort(projections: NDArray, labels: Labels) -> NDArray[np.intp]:
     return np.concatenate(parts, axis=1)
 
 
-def tie_width(lowest: NDArray, highest: NDArray, n_rows: int) -> NDArray:
-    """Largest difference of values that count as tied, shape (n_columns,), in the type of the values.
+class TieScale(NamedTuple):
+    """How far apart values of a column must be, lest they count as tied.
 
-    Rows that tie in exact arithmetic are split by rounding, differently with every order of summation: so
-    values tie if they differ by a few units of rounding of the column's spread. The width is also held to
-    a hundredth of the average distance between rows, lest neighbours in very large samples be taken for
-    ties.
+    Rows that tie in exact arithmetic are split by rounding, differently with every order of summation. So
+    values tie if they differ by a few units of rounding of what was added up to them: of their distance
+    from the middle of the column, or of its spread if that is larger.
 
-    Parameters
+    Attributes
     ----------
-    lowest, highest : arrays of shape (n_columns,)
-        Range of the values.
-    n_rows : int
-        How many there are.
-
-    Examples
-    --------
-    >>> tie_width(np.array([0.0]), np.array([2.0]), 100)
-    array([9.5367e-07])
+    middle, spread : arrays of shape (n_columns, 1)
+        Mean of the groups' medians, and the largest of their interquartile ranges.
+    share : float
+        Part of these within which values tie.
     """
-    dtype = np.result_type(lowest)
-    return (highest - lowest) * dtype.type(min(_TIE_WIDTH, 0.01 / n_rows))
+
+    middle: NDArray
+    spread: NDArray
+    share: float
+
+    @classmethod
+    def of_groups(cls, groups: list[NDArray]) -> TieScale:
+        """Of sorted groups, each of shape (n_columns, group size).
+
+        Examples
+        --------
+        >>> TieScale.of_groups([np.array([[0.0, 1.0, 2.0, 9.0]])]).spread
+        array([[1.]])
+        """
+        sizes = [group.shape[1] for group in groups]
+        medians = [
+            0.5 * (group[:, (n - 1) // 2] + group[:, n // 2]) for group, n in zip(groups, sizes, strict=True)
+        ]
+        ranges = [group[:, n - 1 - n // 4] - group[:, n // 4] for group, n in zip(groups, sizes, strict=True)]
+        middle = np.add.reduce(medians) / len(groups)
+        return cls(middle[:, None], np.maximum.reduce(ranges)[:, None], tie_share(sum(sizes)))
+
+    def width(self, first: NDArray, second: NDArray) -> NDArray:
+        """Largest difference of two values that counts as none, in their shape (n_columns, n)."""
+        far = np.maximum(np.abs(first - self.middle), np.abs(second - self.middle))
+        return np.maximum(far, self.spread) * far.dtype.type(self.share)
+
+    def rises(self, ranked: NDArray) -> NDArray[np.bool_]:
+        """Where sorted values, (n_columns, n), rise by more than rounding; the first of each row does."""
+        result = np.ones(ranked.shape, dtype=bool)
+        before, after = ranked[:, :-1], ranked[:, 1:]
+        np.greater(after - before, self.width(before, after), out=result[:, 1:])
+        return result
 
 
-def tie_width_of_groups(groups: list[NDArray]) -> NDArray:
-    """`tie_width` of sorted groups, shape (n_columns,); each group of shape (n_columns, group size)."""
-    lowest = np.minimum.reduce([group[:, 0] for group in groups])
-    highest = np.maximum.reduce([group[:, -1] for group in groups])
-    return tie_width(lowest, highest, sum(group.shape[1] for group in groups))
+def tie_share(n_rows: int) -> float:
+    """Part of a column's spread within which values tie.
+
+    At most a hundredth of the average distance between rows, lest neighbours in very large samples be taken
+    for ties.
+    """
+    return min(_TIE_WIDTH, 0.01 / n_rows)
 
 
 def average_ties(slopes: NDArray, groups: list[NDArray], masses: NDArray[np.float64] | None = None) -> None:
@@ -185,13 +212,8 @@ def average_ties(slopes: NDArray, groups: list[NDArray], masses: NDArray[np.floa
     >>> slopes
     array([[2., 2., 5.]])
     """
-    width = tie_width_of_groups(groups)[:, None]
-    fresh = np.ones(slopes.shape, dtype=bool)
-    start = 0
-    for group in groups:
-        end = start + group.shape[1]
-        np.greater(group[:, 1:] - group[:, :-1], width, out=fresh[:, start + 1 : end])
-        start = end
+    scale = TieScale.of_groups(groups)
+    fresh = np.concatenate([scale.rises(group) for group in groups], axis=1)
     if fresh.all():
         return
     tied = ~fresh
@@ -280,7 +302,7 @@ def order_pooled(projections: NDArray, labels: Labels, workspace: Workspace) -> 
         order += (np.arange(n_columns) * n_rows)[:, None]
     ranked = workspace.array("ranked", order.shape, np.float32)
     np.take(projections.reshape(-1), order, out=ranked, mode="clip")
-    return PooledOrder(order, codes, _fresh(ranked))
+    return PooledOrder(order, codes, TieScale.of_groups([ranked]).rises(ranked))
 
 
 def _pooled_by_argsort(projections: NDArray, codes: NDArray[np.uint8], n_labelled: int) -> PooledOrder:
@@ -288,14 +310,7 @@ def _pooled_by_argsort(projections: NDArray, codes: NDArray[np.uint8], n_labelle
     n_columns, n_rows = projections.shape
     values = np.where(codes == HELD_OUT, np.inf, projections)
     rows = np.argsort(values, axis=1, kind="stable")[:, :n_labelled]
-    fresh = _fresh(np.take_along_axis(values, rows, axis=1))
+    ranked = np.take_along_axis(values, rows, axis=1)
+    fresh = TieScale.of_groups([ranked]).rises(ranked)
     codes = np.take_along_axis(np.broadcast_to(codes, projections.shape), rows, axis=1)
     return PooledOrder(rows + (np.arange(n_columns) * n_rows)[:, None], codes, fresh)
-
-
-def _fresh(ranked: NDArray) -> NDArray[np.bool_]:
-    """Where sorted values rise by more than rounding; the first of each row does."""
-    fresh = np.ones(ranked.shape, dtype=bool)
-    width = tie_width(ranked[:, 0], ranked[:, -1], ranked.shape[1])[:, None]
-    np.greater(ranked[:, 1:] - ranked[:, :-1], width, out=fresh[:, 1:])
-    return fresh

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
-from princdiff.divergences.sorting import Workspace, average_ties, order_within_groups
+from princdiff.divergences.sorting import Workspace, average_ties, order_within_groups, tie_share
+from princdiff.kernels.divergences import DivergenceKernel
 
 
 class Staircase(NamedTuple):
@@ -61,6 +62,8 @@ def staircase(sizes: tuple[int, ...]) -> Staircase:
 class QuantileDivergence:
     """What the Wasserstein distances share: sorting, the staircase of cells, and the way back to rows."""
 
+    _kernel: DivergenceKernel | None = None
+
     def compare(
         self, cells: list[NDArray], widths: NDArray | float, proportions: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], list[NDArray]]:
@@ -72,6 +75,8 @@ class QuantileDivergence:
 
     def value(self, projections: NDArray, labels: Labels) -> NDArray[np.float64]:
         """Values only: sorting numbers costs a quarter of finding their order."""
+        if self._kernel is not None and self._kernel.takes(projections, labels):
+            return self._kernel.value(projections, labels, tie_share(int(labels.group_sizes.sum())))
         if labels.weights is not None:
             return self.value_and_slope(projections, labels, Workspace())[0]
         groups = []
@@ -86,6 +91,10 @@ class QuantileDivergence:
         self, projections: NDArray, labels: Labels, workspace: Workspace
     ) -> tuple[NDArray[np.float64], NDArray]:
         """Values, shape (n_columns,), and slopes, shape (n_columns, n_rows); tied rows share theirs."""
+        if self._kernel is not None and self._kernel.takes(projections, labels):
+            slopes = workspace.array("slopes", projections.shape, np.float32)
+            share = tie_share(int(labels.group_sizes.sum()))
+            return self._kernel.value_and_slope(projections, labels, share, slopes), slopes
         order = order_within_groups(projections, labels, workspace)
         return self._matched(projections, labels, order, workspace, ties=True)
 
@@ -138,6 +147,7 @@ class Wasserstein2(QuantileDivergence):
 
     name = "wasserstein2"
     degree = 2.0
+    _kernel = DivergenceKernel("pd_wasserstein2")
 
     def compare(
         self, cells: list[NDArray], widths: NDArray | float, proportions: NDArray[np.float64]

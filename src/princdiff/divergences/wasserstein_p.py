@@ -11,8 +11,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.divergences.sorting import tie_width_of_groups
+from princdiff.divergences.sorting import TieScale
 from princdiff.divergences.wasserstein import QuantileDivergence
+from princdiff.kernels.divergences import DivergenceKernel
+
+_FIRST_POWER = DivergenceKernel("pd_wasserstein1")
 
 
 class WassersteinP(QuantileDivergence):
@@ -46,6 +49,7 @@ class WassersteinP(QuantileDivergence):
         self.p = float(p)
         self.name = f"wasserstein{self.p:g}"
         self.degree = self.p
+        self._kernel = _FIRST_POWER if self.p == 1.0 else None
 
     def __repr__(self) -> str:
         return f"WassersteinP(p={self.p:g})"
@@ -55,16 +59,16 @@ class WassersteinP(QuantileDivergence):
     ) -> tuple[NDArray[np.float64], list[NDArray]]:
         """Mean powers of the differences of quantile functions, pair by pair, and their derivatives."""
         # What rounding splits is not apart; a sign would make much of it.
-        apart = tie_width_of_groups(cells)[:, None] if self.p == 1.0 else None
+        ties = TieScale.of_groups(cells) if self.p == 1.0 else None
         if len(cells) == 2:
-            values, slope = self._pair(cells[0] - cells[1], widths, apart)
+            values, slope = self._pair(cells[0], cells[1], widths, ties)
             return values, [slope, -slope]
         mass = 0.5 * (1.0 - (proportions**2).sum(axis=1))
         values = np.zeros(len(cells[0]))
         slopes = [np.zeros_like(cell) for cell in cells]
         for g, h in combinations(range(len(cells)), 2):
             share = proportions[:, g] * proportions[:, h] / mass
-            value, slope = self._pair(cells[g] - cells[h], widths, apart)
+            value, slope = self._pair(cells[g], cells[h], widths, ties)
             values += share * value
             slope *= share.astype(slope.dtype)[:, None]
             slopes[g] += slope
@@ -72,11 +76,12 @@ class WassersteinP(QuantileDivergence):
         return values, slopes
 
     def _pair(
-        self, difference: NDArray, widths: NDArray | float, apart: NDArray | None
+        self, first: NDArray, second: NDArray, widths: NDArray | float, ties: TieScale | None
     ) -> tuple[NDArray[np.float64], NDArray]:
         """Mean power of a difference over the cells, and its derivative by the difference."""
-        if apart is not None:
-            slope = np.sign(difference) * (np.abs(difference) > apart)
+        difference = first - second
+        if ties is not None:
+            slope = np.sign(difference) * (np.abs(difference) > ties.width(first, second))
         else:
             slope = np.sign(difference) * np.abs(difference) ** difference.dtype.type(self.p - 1.0)
         values = _mean_product(slope, difference, widths)

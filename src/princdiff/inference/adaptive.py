@@ -121,7 +121,9 @@ class Products:
             return found
         found += self._lengths(self._view, "")
         if self._pairs_affordable:
-            found += CellValues([Cell("pair", "pairs", weight=0.5)], self._pairs[0][:, None])
+            found += CellValues(
+                [Cell("pair", "pairs", weight=_pair_weight(self.problem))], self._pairs[0][:, None]
+            )
         if self._whitened is not None:
             found += self._given_others()
             found += self._kernels(self._whitened, "whitened ", (Kernel("energy"),))
@@ -152,9 +154,13 @@ class Products:
 
     def _columns(self) -> CellValues:
         units = self.alone.units
-        means = column_cells.mean_scores(self.problem.rows, self.contrasts)
-        cells = [Cell("column", "one column", weight=2.0), Cell("column", "one mean", weight=2.0)]
-        values = np.column_stack([units.max(axis=1), means.max(axis=1)])
+        means, spreads = column_cells.moment_scores(self.problem.rows, self.contrasts)
+        cells = [
+            Cell("column", "one column", weight=_column_weight(self.problem)),
+            Cell("column", "one mean", weight=2.0),
+            Cell("column", "one spread"),
+        ]
+        values = np.column_stack([units.max(axis=1), means.max(axis=1), spreads.max(axis=1)])
         if units.shape[1] > 2:
             cells += [Cell("columns", "sum over columns"), Cell("columns", "higher criticism", weight=0.25)]
             values = np.column_stack([values, column_cells.many_small(units)])
@@ -193,6 +199,19 @@ class Products:
         view = RowView(self.problem.samples, np.ones(self.problem.n_features, dtype=np.float32))
         scores = column_cells.given_others(view.dense, mixing @ mixing, self.contrasts)
         return CellValues([Cell("given", "one column given the others")], scores[:, None])
+
+
+def _column_weight(problem: Problem) -> float:
+    """Weight of the clearest column: in tables of flags and categories about half of all.
+
+    There differences of single columns are what people look for and find with a test per column; where all
+    are numbers, differences along directions deserve as much.
+    """
+    return 2.0 if all(kind == "number" for kind in problem.kinds) else 25.0
+
+
+def _pair_weight(problem: Problem) -> float:
+    return 0.5 if all(kind == "number" for kind in problem.kinds) else 4.0
 
 
 def _kernel_cell(kernel: Kernel, prefix: str) -> Cell:

@@ -52,30 +52,49 @@ def many_small(scores: NDArray[np.float32]) -> NDArray[np.float64]:
     return np.column_stack([total, excess.max(axis=1)])
 
 
-def mean_scores(rows: Any, contrasts: Contrasts) -> NDArray[np.float32]:
-    """Scores of the difference of means of every column, shape (n_labellings, n_features).
+def moment_scores(rows: Any, contrasts: Contrasts) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Scores of the differences of means, and of mean distances from the median, of every column.
 
-    The scores of single columns look at spread and shape as well; a shift shows best where nothing but
-    means competes. Where a mean is about normal (no column of rare values or heavy tails), the statistic is
-    chi-squared, and only its mean is taken from the relabellings: three moments of few relabellings would
-    add more noise than they mend.
+    The scores of single columns look at more than that; a shift or a change of spread shows best where
+    nothing else competes.
+
+    Parameters
+    ----------
+    rows : array or sparse matrix of shape (n_rows, n_features)
+        Numbers.
+    contrasts : Contrasts
+        Labellings.
+
+    Returns
+    -------
+    means, spreads : arrays of shape (n_labellings, n_features)
+    """
+    step = max(1, _MEAN_ELEMENTS // max(rows.shape[0], contrasts.labellings.n_labellings))
+    means, spreads = [], []
+    for start in range(0, rows.shape[1], step):
+        block = rows[:, start : start + step]
+        block = np.asarray(block.toarray() if sp.issparse(block) else block, dtype=np.float64)
+        means.append(_chi_squared_scores(block, contrasts))
+        spreads.append(_chi_squared_scores(np.abs(block - np.median(block, axis=0)), contrasts))
+    return np.concatenate(means, axis=1), np.concatenate(spreads, axis=1)
+
+
+def _chi_squared_scores(columns: NDArray[np.float64], contrasts: Contrasts) -> NDArray[np.float32]:
+    """Scores of differences of means.
+
+    Where a mean is about normal (no column of rare values or heavy tails), the statistic is chi-squared,
+    and only its mean is taken from the relabellings: three moments of few relabellings would add more noise
+    than they mend.
     """
     freedom = contrasts.labellings.n_groups - 1
-    n_features = rows.shape[1]
-    step = max(1, _MEAN_ELEMENTS // max(rows.shape[0], contrasts.labellings.n_labellings))
-    parts = []
-    for start in range(0, n_features, step):
-        block = rows[:, start : start + step]
-        block = block.toarray() if sp.issparse(block) else np.asarray(block)
-        between = contrasts.between(block).astype(np.float64)
-        scores = gamma_scores(between)
-        plain = _excess_kurtosis(block) < _NEARLY_NORMAL * block.shape[0]
-        own = between[:, plain]
-        others = (own.sum(axis=0) - own) / (len(own) - 1)
-        ratio = own / np.where(others > 0, others, np.inf)
-        scores[:, plain] = survival_score((ratio - 1) * np.sqrt(freedom / 2), np.sqrt(8 / freedom))
-        parts.append(scores)
-    return np.concatenate(parts, axis=1)
+    between = contrasts.between(columns).astype(np.float64)
+    scores = gamma_scores(between)
+    plain = _excess_kurtosis(columns) < _NEARLY_NORMAL * len(columns)
+    own = between[:, plain]
+    others = (own.sum(axis=0) - own) / (len(own) - 1)
+    ratio = own / np.where(others > 0, others, np.inf)
+    scores[:, plain] = survival_score((ratio - 1) * np.sqrt(freedom / 2), np.sqrt(8 / freedom))
+    return scores
 
 
 def _excess_kurtosis(columns: NDArray) -> NDArray[np.float64]:

@@ -276,10 +276,10 @@ def permutation_test(
         scale=scale,
         design=Design(sample_weight, blocks, permute, covariates),
     )
-    return _permutation_test(problem, Run.from_options(random_state, n_jobs, progress), options)
+    return run_permutations(problem, Run.from_options(random_state, n_jobs, progress), options)
 
 
-def _permutation_test(problem: Problem, run: Run, options: PermutationOptions) -> PermutationResult:
+def run_permutations(problem: Problem, run: Run, options: PermutationOptions) -> PermutationResult:
     """The test itself, of a problem that was checked."""
     labellings = Labellings.of(problem, options.n_permutations, run.seed_for())
     if options.statistic == "adaptive":

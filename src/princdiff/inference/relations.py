@@ -172,6 +172,10 @@ def product_relation_scores(
     return table.finished(others)
 
 
+# A correlation beyond this in every group means that one feature follows from the other.
+_DETERMINED = 0.999
+
+
 class _Leaders:
     """The pairs with the largest observed scores, and the maximum over all others."""
 
@@ -191,15 +195,18 @@ class _Leaders:
             return
         self._n_pairs += int(wanted.sum())
         statistics = sums.changes(n_jobs)
+        # Features that determine each other do so under every labelling: what differs is rounding.
+        observed = sums.observed_correlations()
+        wanted = wanted & (np.abs(observed).min(axis=0) < _DETERMINED)
         statistics[:, ~wanted] = 0.0
         # Copies of each other, whose correlation is one in every group but for rounding.
         statistics[statistics < sums.rounding] = 0.0
         scores = gamma_scores(statistics, above=_ABOVE)
         leading = np.argsort(np.where(wanted, -scores[0], 1.0), kind="stable")
-        leading = leading[: min(_KEPT, int(wanted.sum()))]
+        leading = leading[: min(_KEPT, max(1, int(wanted.sum())))]
         self._pairs.append(pairs[leading])
         self._scores.append(scores[:, leading])
-        self._correlations.append(sums.observed_correlations()[:, leading])
+        self._correlations.append(observed[:, leading])
         scores[:, leading] = 0.0
         np.maximum(self._rest, scores.max(axis=1), out=self._rest)
 

@@ -30,6 +30,7 @@ FLAGS = [
     "-fvisibility=hidden",
     "-Wall",
     "-Wextra",
+    "-Wno-psabi",
 ]
 SANITIZE = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DPD_PLAIN"]
 

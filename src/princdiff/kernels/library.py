@@ -138,10 +138,14 @@ class Kernel:
 
     def __init__(self, name: str, signature: str, returns: str | None = None) -> None:
         self.name = name
+        self._signature, self._returns = signature, returns
         self._kinds = signature.split()
-        self._returns = returns
         self._function: Any = None
         self._looked_up = False
+
+    def __reduce__(self) -> tuple[type[Kernel], tuple[str, str, str | None]]:
+        # Copies and other processes look the function up for themselves.
+        return Kernel, (self.name, self._signature, self._returns)
 
     @property
     def available(self) -> bool:

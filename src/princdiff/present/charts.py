@@ -13,13 +13,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.present.terminal import shorten
+
 Spec = dict[str, Any]
 
 PALETTE_SIZE = 7
+MOST_BARS = 4
+"""With more groups, points stand in for bars: bars side by side would be hairlines."""
+
 _GRID_POINTS = 161
-_NULL_BINS = 30
+_NULL_BINS = 24
 _LONGEST_LABEL = 28
 _HEIGHT = 240
+_WHISKERS = 12
+# Beyond the relabellings by so many times their range, the observed statistic is pointed to, not drawn.
+_FAR = 1.5
+# Groups that the reader has switched off.
+_HIDDEN = {"name": "hidden", "value": []}
+# Levels and values are numbered: a level may have any name, __proto__ too.
+_NAMES = {"name": "names", "value": []}
+_NAME = "names[datum.value]"
+_SHOWN = [{"filter": "indexof(hidden, datum.group) < 0"}]
 
 
 @cache
@@ -52,7 +66,7 @@ def labels(names: list[str]) -> list[str]:
     """Short and distinct names for tooltips, where a line is all the room there is."""
     result: list[str] = []
     for name in names:
-        short = name if len(name) <= _LONGEST_LABEL else name[: _LONGEST_LABEL - 1] + "…"
+        short = shorten(name, _LONGEST_LABEL)
         alike = sum(other == short or other.startswith(f"{short} (") for other in result)
         result.append(short if alike == 0 else f"{short} ({alike + 1})")
     return result
@@ -94,11 +108,11 @@ def projection(quantiles: list[NDArray[np.float64]], rows: list[int], names: lis
     horizontal = _x("x", "score", domain=[rounded(low), rounded(high)])
     vertical = {"field": "y", "type": "quantitative", "axis": None}
     return _chart(
-        "Density of the score in each group",
         [
             *_curves({"values": curves}, horizontal, vertical, len(names)),
             {
                 "data": {"values": medians},
+                "transform": _SHOWN,
                 "mark": {"type": "rule", "strokeWidth": 1.5, "strokeDash": [2, 3]},
                 "encoding": {"x": {"field": "x", "type": "quantitative"}, "color": _colour(len(names))},
             },
@@ -121,19 +135,198 @@ def visible_range(quantiles: list[NDArray[np.float64]], rows: list[int]) -> tupl
     return low - margin, high + margin
 
 
-def feature(names: list[str]) -> Spec:
-    """One feature's histograms; the page fills in ``steps`` and ``bins`` when a row is chosen."""
-    axis = {"format": "~%", "tickCount": 4, "title": "share of the group's rows"}
-    vertical = {"field": "y", "type": "quantitative", "axis": axis}
+def pictures(names: list[str]) -> dict[str, Spec]:
+    """What the page draws of single columns and pairs, without their data: it fills these in by name.
+
+    Returns
+    -------
+    dict
+        ``number``: histograms, with mean and standard deviation above; ``values``: a number that takes few
+        values; ``levels``: proportions of levels, flags or missing values; ``pair``: two correlated columns.
+    """
+    return {
+        "number": number(names),
+        "values": values(names),
+        "levels": levels(names),
+        "pair": pair(names),
+    }
+
+
+def number(names: list[str]) -> Spec:
+    """Histograms of a number; datasets ``steps``, ``bins`` and ``moments``."""
+    many = len(names) > MOST_BARS
+    top = _WHISKERS * (1 if many else len(names)) + 10
+    vertical = {
+        "field": "y",
+        "type": "quantitative",
+        "scale": {"range": [{"expr": "height"}, top]},
+        "axis": {"format": "~%", "tickCount": 3, "title": None},
+    }
+    place = {"field": "at", "type": "quantitative", "scale": None, "axis": None}
+    across = _x("x", None, nice=False, ticks=5)
+    mean = {"field": "mean", "type": "quantitative"}
+    whiskers = [
+        {
+            "data": {"name": "moments"},
+            "transform": _SHOWN,
+            "mark": {"type": "rule", "strokeWidth": 2, "clip": True},
+            "encoding": {
+                "x": {"field": "low", "type": "quantitative"},
+                "x2": {"field": "high"},
+                "y": place,
+                "color": _colour(len(names)),
+            },
+        },
+        {
+            "data": {"name": "moments"},
+            "transform": _SHOWN,
+            "mark": {"type": "point", "filled": True, "size": 55, "opacity": 1, "clip": True},
+            "encoding": {"x": mean, "y": place, "color": _colour(len(names))},
+        },
+    ]
     return _chart(
-        "Distribution of the feature in each group",
         [
-            *_curves(
-                {"name": "steps"}, _x("x", None, nice=False, ticks=5), vertical, len(names), "step-after"
-            ),
+            *_curves({"name": "steps"}, across, vertical, len(names), "step-after"),
+            *(whiskers[1:] if many else whiskers),
             _hover({"name": "bins"}, {"range": "value"}, names),
         ],
-        height=210,
+        height=160,
+    )
+
+
+def values(names: list[str]) -> Spec:
+    """Shares of the few values that a number takes; dataset ``bars`` with place, group, share, text."""
+    across = {
+        "field": "place",
+        "type": "ordinal",
+        "axis": {
+            "title": None,
+            "labelExpr": _NAME,
+            "labelAngle": 0,
+            "labelOverlap": "greedy",
+            "labelLimit": 70,
+            "ticks": False,
+        },
+    }
+    up = {
+        "field": "share",
+        "type": "quantitative",
+        "axis": {"format": "~%", "tickCount": 3, "title": None},
+    }
+    tips = _tips({"value": "value", "name": "group", "text": "share of its rows"})
+    if len(names) > MOST_BARS:
+        shown = [
+            {
+                "data": {"name": "bars"},
+                "transform": _SHOWN,
+                "mark": {"type": "line", "point": {"size": 40}, "strokeWidth": 1.5},
+                "encoding": {
+                    "x": across,
+                    "y": up,
+                    "color": _colour(len(names)),
+                    "strokeDash": _dash(len(names)),
+                    "tooltip": tips,
+                },
+            }
+        ]
+    else:
+        shown = [
+            {
+                "data": {"name": "bars"},
+                "transform": _SHOWN,
+                "mark": {"type": "bar"},
+                "encoding": {
+                    "x": across,
+                    "xOffset": {"field": "group", "type": "nominal"},
+                    "y": up,
+                    "color": _colour(len(names)),
+                    "tooltip": tips,
+                },
+            }
+        ]
+    return _chart(shown, height=150, params=[_NAMES])
+
+
+def levels(names: list[str]) -> Spec:
+    """Proportions, the levels one below the other.
+
+    Dataset ``bars`` with place, level, group, share, text, low and high of the level. The page sets the
+    height, which depends on the number of levels, ``names`` and ``top``, the end of the axis.
+    """
+    down = {
+        "field": "place",
+        "type": "ordinal",
+        "axis": {
+            "title": None,
+            "labelExpr": _NAME,
+            "labelLimit": 130,
+            "labelPadding": 6,
+            "labelColor": "var(--ink)",
+        },
+    }
+    across = {
+        "field": "share",
+        "type": "quantitative",
+        "scale": {"domainMin": 0, "domainMax": {"expr": "top"}, "nice": False},
+        "axis": None,
+    }
+    tips = _tips({"level": "level", "name": "group", "text": "share of its rows"})
+    colour = _colour(len(names))
+    offset = {"field": "group", "type": "nominal", "scale": {"domain": list(range(len(names)))}}
+    place: Spec = {"y": down, "yOffset": offset, "x": {**across, "stack": None}}
+    layers: list[Spec] = [
+        {"mark": {"type": "bar"}, "encoding": {**place, "color": colour, "tooltip": tips}},
+        {
+            "mark": {"type": "text", "align": "left", "dx": 4, "fontSize": 12, "color": "var(--ink)"},
+            "encoding": {**place, "text": {"field": "text", "type": "nominal"}},
+        },
+    ]
+    if len(names) > MOST_BARS:
+        axis = {"format": "~%", "tickCount": 4, "title": None}
+        layers = [
+            {
+                "mark": {"type": "rule", "color": "var(--line)", "strokeWidth": 3},
+                "encoding": {
+                    "y": down,
+                    "x": {**across, "field": "low", "axis": axis},
+                    "x2": {"field": "high"},
+                },
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 70, "opacity": 0.9},
+                "encoding": {"y": down, "x": {**across, "axis": axis}, "color": colour, "tooltip": tips},
+            },
+        ]
+    spec = _chart(layers, height=80, params=[_NAMES, {"name": "top", "value": 1}])
+    return {**spec, "data": {"name": "bars"}, "transform": _SHOWN}
+
+
+def pair(names: list[str]) -> Spec:
+    """Outlines of clouds with each group's correlation; dataset ``outlines`` with x, y, group, place."""
+    axis = {"labels": False, "ticks": False, "grid": False, "titleLimit": 190, "titlePadding": 4}
+    scale = {"domain": [-2.3, 2.3], "nice": False}
+    encoding = {
+        "x": {"field": "x", "type": "quantitative", "scale": scale, "axis": {**axis, "title": ""}},
+        "y": {
+            "field": "y",
+            "type": "quantitative",
+            "scale": scale,
+            "axis": {**axis, "title": "", "domain": True},
+        },
+        "color": _colour(len(names)),
+        "strokeDash": _dash(len(names)),
+        "order": {"field": "place", "type": "quantitative"},
+    }
+    return _chart(
+        [
+            {
+                "data": {"name": "outlines"},
+                "transform": _SHOWN,
+                "mark": {"type": "line", "strokeWidth": 2.5},
+                "encoding": encoding,
+            }
+        ],
+        height=160,
     )
 
 
@@ -157,54 +350,76 @@ def null(values: NDArray[np.float64], observed: float) -> Spec:
         {"x": rounded(a), "x2": rounded(b), "n": int(n), "range": f"{a:.3g} to {b:.3g}"}
         for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True)
     ]
-    low, high = min(edges[0], observed), max(edges[-1], observed)
+    steps = [{"x": bar["x"], "n": bar["n"]} for bar in bars] + [{"x": bars[-1]["x2"], "n": bars[-1]["n"]}]
+    spread = float(edges[-1] - edges[0])
+    # To scale, relabellings far from the observed value would be a hairline that nobody sees.
+    far = is_far(values, observed)
+    low, high = min(float(edges[0]), observed), max(float(edges[-1]), observed)
+    if far:
+        high = float(edges[-1]) + 0.6 * spread
     margin = 0.04 * (high - low)
+    horizontal = _x("x", "statistic", domain=[rounded(low - margin), rounded(high + margin)])
+    height = {
+        "field": "n",
+        "type": "quantitative",
+        "axis": {"title": "relabellings", "tickCount": 4, "tickMinStep": 1, "format": "d"},
+    }
     # The label stands on the side where there is room.
-    right = observed > (low + high) / 2
-    domain = [rounded(low - margin), rounded(high + margin)]
-    mark = {"data": {"values": [{"x": rounded(observed), "label": "observed"}]}}
+    right = far or observed > (low + high) / 2
+    mark = {"data": {"values": [{"x": rounded(high), "label": "observed →"}]}}
+    if not far:
+        mark = {"data": {"values": [{"x": rounded(observed), "label": "observed"}]}}
     position = {"field": "x", "type": "quantitative"}
+    text = {
+        **mark,
+        "mark": {
+            "type": "text",
+            "color": "var(--accent)",
+            "align": "right" if right else "left",
+            "dx": 0 if far else -7 if right else 7,
+            "y": 10,
+            "fontWeight": 600,
+            "fontSize": 13,
+        },
+        "encoding": {"x": position, "text": {"field": "label", "type": "nominal"}},
+    }
+    rule = {
+        **mark,
+        "mark": {"type": "rule", "color": "var(--accent)", "strokeWidth": 2.5},
+        "encoding": {"x": position},
+    }
     return _chart(
-        "Statistic of the relabellings, and the observed one",
         [
             {
-                "data": {"values": bars},
-                "mark": {"type": "bar", "color": "var(--quiet)", "binSpacing": 1},
-                "encoding": {
-                    "x": {**_x("x", "statistic", domain=domain), "bin": "binned"},
-                    "x2": {"field": "x2"},
-                    "y": {
-                        "field": "n",
-                        "type": "quantitative",
-                        "axis": {"title": "relabellings", "tickCount": 4, "tickMinStep": 1},
-                    },
-                    "tooltip": [
-                        {"field": "range", "type": "nominal", "title": "statistic"},
-                        {"field": "n", "type": "quantitative", "title": "relabellings"},
-                    ],
-                },
-            },
-            {
-                **mark,
-                "mark": {"type": "rule", "color": "var(--accent)", "strokeWidth": 2.5},
-                "encoding": {"x": position},
-            },
-            {
-                **mark,
+                "data": {"values": steps},
                 "mark": {
-                    "type": "text",
-                    "color": "var(--accent)",
-                    "align": "right" if right else "left",
-                    "dx": -7 if right else 7,
-                    "y": 10,
-                    "fontWeight": 600,
-                    "fontSize": 13,
+                    "type": "area",
+                    "interpolate": "step-after",
+                    "color": "var(--quiet)",
+                    "opacity": 1,
+                    "line": {"color": "var(--quiet)", "interpolate": "step-after", "strokeWidth": 1},
                 },
-                "encoding": {"x": position, "text": {"field": "label", "type": "nominal"}},
+                "encoding": {"x": horizontal, "y": height},
             },
+            {
+                "data": {"values": bars},
+                "mark": {"type": "rect", "opacity": 0},
+                "encoding": {
+                    "x": position,
+                    "x2": {"field": "x2"},
+                    "tooltip": _tips({"range": "statistic", "n": "relabellings"}),
+                },
+            },
+            *([text] if far else [rule, text]),
         ],
         height=200,
     )
+
+
+def is_far(values: NDArray[np.float64], observed: float) -> bool:
+    """Whether the observed statistic lies too far beyond the relabellings to be drawn to scale."""
+    spread = float(np.ptp(values))
+    return bool(spread > 0 and observed > values.max() + _FAR * spread)
 
 
 def _null_edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -218,7 +433,6 @@ def splits(pvalues: NDArray[np.float64]) -> Spec:
     """P-values of the splits of a split test, each a tick on the line from 0 to 1."""
     points = [{"x": rounded(value, 3), "split": index + 1} for index, value in enumerate(pvalues)]
     return _chart(
-        "P-value of each split",
         [
             {
                 "data": {"values": points},
@@ -247,7 +461,11 @@ def path(grid: list[float], fitted: list[float], held_out: list[float], chosen: 
     horizontal: Spec = {
         "field": "k",
         "type": "quantitative",
-        "scale": {"type": "log", "nice": False} if wide else {"zero": False, "nice": False},
+        "scale": {
+            "domain": _with_room(grid, wide),
+            "nice": False,
+            **({"type": "log"} if wide else {"zero": False}),
+        },
         "axis": {
             "title": "features used",
             "format": "~s",
@@ -269,7 +487,6 @@ def path(grid: list[float], fitted: list[float], held_out: list[float], chosen: 
         "scale": {"domain": [0, 1], "range": ["var(--quiet)", "var(--accent)"]},
     }
     return _chart(
-        "Divergence against the number of features",
         [
             {
                 "data": {"values": [{"k": rounded(chosen)}]},
@@ -300,6 +517,15 @@ def path(grid: list[float], fitted: list[float], held_out: list[float], chosen: 
     )
 
 
+def _with_room(grid: list[float], log: bool) -> list[float]:
+    """Ends of an axis that leave the outermost points whole."""
+    low, high = min(grid), max(grid)
+    if log:
+        return [rounded(low * (low / high) ** 0.03), rounded(high * (high / low) ** 0.03)]
+    margin = 0.04 * (high - low) or 0.5
+    return [rounded(low - margin), rounded(high + margin)]
+
+
 def _width(points: NDArray[np.float64], rows: int) -> float:
     """Width of the smoothing kernel, by Silverman's rule.
 
@@ -326,11 +552,13 @@ def _curves(data: Spec, x: Spec, y: Spec, count: int, interpolate: str = "linear
     return [
         {
             "data": data,
+            "transform": _SHOWN,
             "mark": {"type": "area", "interpolate": interpolate, "fillOpacity": fill},
             "encoding": encoding,
         },
         {
             "data": data,
+            "transform": _SHOWN,
             "mark": {"type": "line", "interpolate": interpolate, "strokeWidth": 2},
             "encoding": {"x": x, "y": y, "color": _colour(count), "strokeDash": _dash(count)},
         },
@@ -340,10 +568,7 @@ def _curves(data: Spec, x: Spec, y: Spec, count: int, interpolate: str = "linear
 def _hover(data: Any, first: dict[str, str], names: list[str]) -> Spec:
     """Strips over the whole height, unseen until pointed at, that tell every group's figure at once."""
     values = data if isinstance(data, dict) else {"values": data}
-    tips = [{"field": field, "type": "nominal", "title": title} for field, title in first.items()]
-    tips += [
-        {"field": f"g{index}", "type": "nominal", "title": label} for index, label in enumerate(labels(names))
-    ]
+    tips = _tips({**first, **{f"g{index}": label for index, label in enumerate(labels(names))}})
     return {
         "data": values,
         "params": [
@@ -357,6 +582,10 @@ def _hover(data: Any, first: dict[str, str], names: list[str]) -> Spec:
             "tooltip": tips,
         },
     }
+
+
+def _tips(fields: dict[str, str]) -> list[Spec]:
+    return [{"field": field, "type": "nominal", "title": title} for field, title in fields.items()]
 
 
 def _x(
@@ -390,17 +619,19 @@ def _dash(count: int) -> dict[str, Any]:
     return {"field": "group", "type": "nominal", "legend": None, "scale": scale}
 
 
-def _chart(description: str, layers: list[Spec], *, height: int = _HEIGHT) -> Spec:
+def _chart(layers: list[Spec], *, height: int = _HEIGHT, params: list[Spec] | None = None) -> Spec:
+    """A chart as wide as its place. The page says in words what it shows, so Vega is told not to."""
     ink = {"labelColor": "var(--soft)", "titleColor": "var(--soft)"}
     return {
-        "description": description,
         "width": "container",
         "height": height,
         "autosize": {"type": "fit", "contains": "padding"},
         "background": "transparent",
         "padding": {"left": 2, "right": 8, "top": 6, "bottom": 2},
+        "params": [_HIDDEN, *(params or [])],
         "layer": layers,
         "config": {
+            "aria": False,
             "font": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif",
             "view": {"stroke": None},
             "axis": {

@@ -1,263 +1,195 @@
 "use strict";
-// The page's behaviour: draws the charts, and sorts, searches and shows the features.
-// Names from users' files are set with textContent only.
+// The rest of the page: the first pictures, the chosen column, the direction's weights, links and print.
 (function () {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const features = data.features;
-  const find = (id) => document.getElementById(id);
-  const STEP = 200; // rows added at a time: thousands at once would make the page slow
-  const PRINTED = 30; // as in the print style
-  const KINDS = { location: "shift", scale: "spread", shape: "shape" };
+  const { data, columns, features, number, percent, pvalue, find, make, pictures, table } = report;
+  const MOST_WEIGHTS = 14;
+  const KINDS = ["shift", "spread", "shape"];
 
-  // Numbers
+  // The first pictures
 
-  function number(value, digits = 3) {
-    if (value === null || value === undefined) return "–";
-    if (value === 0) return "0";
-    const size = Math.abs(value);
-    if (size >= 1e6 || size < 1e-3) return value.toExponential(digits - 1).replaceAll("-", "−").replace("+", "");
-    const places = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
-    return value.toFixed(places).replace("-", "−");
-  }
-  const percent = (value) => (value === null ? "–" : (100 * value).toFixed(1).replace("-", "−") + "\u00a0%");
-
-  // Charts
-
-  const options = { mode: "vega-lite", renderer: "svg", actions: false, defaultStyle: false, ast: true, tooltip: { disableDefaultStyle: true } };
-  const draw = (place, spec) => window.vegaEmbed(place, spec, options);
-  for (const place of document.querySelectorAll("[data-chart]")) {
-    const spec = data.charts[place.dataset.chart];
-    if (spec) draw(place, spec);
-  }
-
-  // The table of features
-
-  function mainKind(row) {
-    let best = null;
-    for (const kind of Object.keys(KINDS)) {
-      const value = features[kind][row];
-      if (value > 0 && (best === null || value > features[best][row])) best = kind;
-    }
-    return best === null ? "" : KINDS[best];
-  }
-  const kinds = features.name.map((_, row) => mainKind(row));
-  const largest = features.share.reduce((most, share) => Math.max(most, share || 0), 0) || 1;
-  const known = (values) => values.some((value) => value !== null);
-
-  function shareCell(cell, row) {
-    const meter = document.createElement("span");
-    meter.className = "meter";
-    meter.setAttribute("aria-hidden", "true");
-    const bar = document.createElement("i");
-    bar.style.width = (100 * Math.max(0, features.share[row] || 0)) / largest + "%";
-    meter.append(bar);
-    cell.append(meter, percent(features.share[row]));
-  }
-  function nameCell(cell, row) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = features.name[row];
-    button.title = features.name[row];
-    button.dir = "auto";
-    cell.append(button);
-  }
-  const columns = [
-    { key: "name", title: "feature", values: features.name, kind: "name", fill: nameCell, first: 1 },
-    { key: "share", title: "share", values: features.share, kind: "n", fill: shareCell },
-    { key: "weight", title: "weight", values: features.weight, kind: "n", text: (row) => number(features.weight[row]) },
-    { key: "selected", title: "selected", values: features.selected, kind: "", text: (row) => (features.selected[row] ? "yes" : "–") },
-    { key: "pvalue", title: "p-value", values: features.pvalue, kind: "n minor", first: 1, text: (row) => number(features.pvalue[row], 2) },
-    { key: "stability", title: "stability", values: features.stability, kind: "n minor", text: (row) => number(features.stability[row], 2) },
-    { key: "divergence", title: "alone", values: features.divergence, kind: "n minor", text: (row) => number(features.divergence[row]) },
-    { key: "kind", title: "mostly", values: kinds, kind: "minor", first: 1, text: (row) => kinds[row] || "–" },
-  ].filter((column) => known(column.values));
-
-  const state = { key: "share", sign: -1, shown: STEP, rows: [], chosen: null };
-  const lowered = features.name.map((name) => name.toLowerCase());
-  const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
-  const body = find("table").tBodies[0];
-
-  for (const column of columns) {
-    const head = document.createElement("th");
-    head.scope = "col";
-    head.className = column.kind;
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = column.title;
-    button.addEventListener("click", () => {
-      state.sign = state.key === column.key ? -state.sign : column.first || -1;
-      state.key = column.key;
-      state.shown = STEP;
-      update();
-    });
-    head.append(button);
-    column.head = head;
-    find("table").tHead.rows[0].append(head);
-  }
-
-  function sorted(rows) {
-    const column = columns.find((one) => one.key === state.key);
-    const values = column.values;
-    const words = typeof values[0] === "string";
-    // What is not known comes last, whichever way the rest is sorted; equal values keep the given order.
-    return rows.sort((a, b) => {
-      const one = values[a], other = values[b];
-      if (one === null || other === null) return (one === null) - (other === null) || a - b;
-      const order = words ? collator.compare(one, other) : one - other;
-      return state.sign * order || a - b;
-    });
-  }
-
-  function update() {
-    const wanted = find("search").value.trim().toLowerCase();
-    const only = find("only").checked;
-    const rows = [];
-    for (let row = 0; row < lowered.length; row++) {
-      if ((!only || features.selected[row]) && lowered[row].includes(wanted)) rows.push(row);
-    }
-    state.rows = sorted(rows);
-    for (const column of columns) {
-      if (column.key === state.key) column.head.setAttribute("aria-sort", state.sign > 0 ? "ascending" : "descending");
-      else column.head.removeAttribute("aria-sort");
-    }
-    show();
-  }
-
-  function show() {
-    const drawn = state.rows.slice(0, state.shown);
-    const fragment = document.createDocumentFragment();
-    for (const row of drawn) fragment.append(line(row));
-    if (drawn.length === 0) {
-      const empty = document.createElement("tr");
-      empty.className = "empty";
-      const cell = document.createElement("td");
-      cell.colSpan = columns.length;
-      cell.textContent = "No feature matches.";
-      empty.append(cell);
-      fragment.append(empty);
-    }
-    body.replaceChildren(fragment);
-    const total = state.rows.length;
-    find("count").textContent = drawn.length < total ? `first ${drawn.length} of ${total} features` : `${total} ${total === 1 ? "feature" : "features"}`;
-    const left = total - drawn.length;
-    find("more").hidden = left === 0;
-    find("more").textContent = `Show ${Math.min(STEP, left)} more`;
-    find("printed").hidden = total <= PRINTED;
-    find("printed").textContent = `The first ${PRINTED} of ${total} features are printed.`;
-  }
-
-  function line(row) {
-    const element = document.createElement("tr");
-    element.dataset.row = row;
-    if (row === state.chosen) element.className = "chosen";
-    for (const column of columns) {
-      const cell = document.createElement("td");
-      cell.className = column.kind;
-      if (column.fill) column.fill(cell, row);
-      else cell.textContent = column.text(row);
-      element.append(cell);
-    }
-    return element;
-  }
-
-  body.addEventListener("click", (event) => {
-    const element = event.target.closest("tr[data-row]");
-    if (element) choose(Number(element.dataset.row), true);
+  const cards = data.leading.columns.map((column) => {
+    const title = make("a", { href: linkTo(columns.name[column]), dir: "auto", title: columns.name[column] }, columns.name[column]);
+    return card(title, columns.change[column], pictures.ofColumn(column, null, "card"));
   });
-  find("search").addEventListener("input", () => { state.shown = STEP; update(); });
-  find("only").addEventListener("change", () => { state.shown = STEP; update(); });
-  find("more").addEventListener("click", () => { state.shown += STEP; show(); });
-
-  // The chosen feature
-
-  function choose(row, open) {
-    state.chosen = row;
-    for (const element of body.rows) element.classList.toggle("chosen", Number(element.dataset.row) === row);
-    if (open) find("panel").classList.add("open");
-    find("chosen").textContent = features.name[row];
-    const column = features.column[row];
-    find("origin").hidden = column === null;
-    find("origin").textContent = column === null ? "" : `made from the column ${column}`;
-    distribution(row);
-    moments(row);
-    facts(row);
+  for (const place of data.leading.pairs) {
+    const pair = data.pairs[place];
+    const title = make("span", {}, make("bdi", {}, pair.first), " and ", make("bdi", {}, pair.second));
+    cards.push(card(title, pair.change.replaceAll("-", "−"), pictures.ofPair(pair)));
+  }
+  function card(title, words, shown) {
+    const holder = make("div", { class: "pictures" });
+    const element = make("article", { class: "card" }, make("h3", {}, title), make("p", { class: "soft" }, words), holder);
+    return { element, holder, shown };
+  }
+  find("cards").replaceChildren(...cards.map((one) => one.element));
+  for (const { holder, shown } of cards) {
+    if (shown.length) pictures.show(holder, shown);
+    else holder.append(make("p", { class: "soft" }, "No picture of this column is kept in this page."));
   }
 
-  let drawing = Promise.resolve(null);
-  function distribution(row) {
-    const kept = data.histograms[row];
-    const place = find("distribution");
-    place.hidden = !kept;
-    find("tails").hidden = !kept;
-    find("unkept").hidden = Boolean(kept);
-    if (!kept) return;
-    const edges = kept.edges, last = edges.length - 2;
-    const steps = [], bins = [];
-    for (let bin = 0; bin <= last; bin++) {
-      const entry = { x: edges[bin], x2: edges[bin + 1], range: `${number(edges[bin])} to ${number(edges[bin + 1])}` };
-      kept.shares.forEach((shares, group) => { entry["g" + group] = percent(shares[bin]); });
-      bins.push(entry);
+  // The chosen column
+
+  let opener = null;
+  table.listen((column, feature, asked) => {
+    const name = feature === null ? columns.name[column] : report.featureName(feature);
+    find("chosen").textContent = name;
+    const words = feature === null ? columns.change[column] : report.own(feature, "change");
+    find("changed-words").textContent = words;
+    const shown = pictures.ofColumn(column, feature);
+    pictures.show(find("distribution"), shown);
+    find("unkept").hidden = shown.length > 0;
+    find("tails").hidden = !shown.some((picture) => picture.template === "number");
+    moments(column, feature);
+    facts(column, feature);
+    find("link").href = linkTo(name);
+    if (!asked) return;
+    find("status").textContent = `Showing ${name}: ${words}`;
+    history.replaceState(null, "", linkTo(name));
+    open();
+  });
+
+  const narrow = () => getComputedStyle(find("close")).display !== "none";
+  function open() {
+    const panel = find("panel");
+    const closed = !panel.classList.contains("open");
+    panel.classList.add("open");
+    if (closed && narrow()) {
+      opener = document.activeElement;
+      find("close").focus();
     }
-    kept.shares.forEach((shares, group) => {
-      shares.forEach((share, bin) => steps.push({ x: edges[bin], y: share, group }));
-      steps.push({ x: edges[last + 1], y: shares[last], group });
-    });
-    const spec = { ...data.charts.feature, datasets: { steps, bins } };
-    // One after the other: drawings that overtake each other would leave the wrong feature on the page.
-    drawing = drawing.then((before) => {
-      if (before) before.finalize();
-      return draw(place, spec);
-    });
   }
-
-  function moments(row) {
-    const fragment = document.createDocumentFragment();
-    data.groups.forEach((name, group) => {
-      const element = document.createElement("tr");
-      const cells = [name, number(features.mean[group][row], 4), number(features.sd[group][row], 4)];
-      cells.forEach((text, index) => {
-        const cell = document.createElement("td");
-        cell.textContent = text;
-        if (index) cell.className = "n";
-        else cell.title = name;
-        element.append(cell);
-      });
-      fragment.append(element);
-    });
-    find("moments").tBodies[0].replaceChildren(fragment);
-  }
-
-  function facts(row) {
-    const total = features.divergence[row];
-    const parts = Object.keys(KINDS).map((kind) => `${KINDS[kind]} ${total > 0 ? Math.round((100 * features[kind][row]) / total) : 0}\u00a0%`);
-    const entries = [
-      ["share of the difference", percent(features.share[row])],
-      ["weight", number(features.weight[row])],
-      ["selected", features.selected[row] ? "yes" : "no"],
-      ["p-value, adjusted", number(features.pvalue[row], 2)],
-      ["stability", number(features.stability[row], 2)],
-      ["divergence alone", number(total)],
-      ["made up of", parts.join(", ")],
-    ];
-    const fragment = document.createDocumentFragment();
-    for (const [term, text] of entries) {
-      if (text === "–") continue;
-      const dt = document.createElement("dt"), dd = document.createElement("dd");
-      dt.textContent = term;
-      dd.textContent = text;
-      fragment.append(dt, dd);
-    }
-    find("facts").replaceChildren(fragment);
-  }
-
   function close() {
-    find("panel").classList.remove("open");
+    const panel = find("panel");
+    if (!panel.classList.contains("open")) return;
+    panel.classList.remove("open");
+    if (opener && opener.isConnected) opener.focus();
+    opener = null;
   }
   find("close").addEventListener("click", close);
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
-  // A closed explanation would be lost on paper.
-  window.addEventListener("beforeprint", () => { for (const one of document.querySelectorAll("details")) one.open = true; });
 
-  update();
-  if (state.rows.length) choose(state.rows[0], false);
+  function moments(column, feature) {
+    const own = report.members(column);
+    const shown = feature !== null ? feature : own.find((one) => features.kind[one] === "number");
+    const place = shown === undefined || report.isProportion(shown) ? null : shown;
+    find("moments").hidden = place === null;
+    if (place === null) return;
+    const rows = data.groups.map((name, group) =>
+      make("tr", {}, make("th", { scope: "row", title: name }, name), make("td", { class: "n" }, number(features.mean[group][place], 4)), make("td", { class: "n" }, number(features.sd[group][place], 4))));
+    find("moments").tBodies[0].replaceChildren(...rows);
+  }
+
+  function facts(column, feature) {
+    const own = report.members(column);
+    const only = feature !== null ? feature : own.length === 1 ? own[0] : null;
+    const get = (key) => (feature === null ? columns[key][column] : report.own(feature, key));
+    const reason = feature === null ? columns.reason[column] : "";
+    const size = get("effect");
+    const kind = get("kind");
+    const entries = [
+      ["differs", get("selected") ? reason || "yes" : "not shown"],
+      ["size", size === null ? "–" : `${size.toFixed(2)}\u00a0sd`],
+      ["adjusted p", pvalue(get("pvalue"))],
+      ["type of column", columns.type[column]],
+      ["kind of change", kind === "-" ? "–" : kind],
+    ];
+    if (only !== null && !report.isProportion(only) && kind !== "-") {
+      const parts = KINDS.map((name, part) => [name, features.parts[part][only]]).filter(([, value]) => value !== null);
+      if (parts.length) entries.push(["as observed", parts.map(([name, value]) => `${name} ${value}\u00a0%`).join(", ")]);
+    }
+    features.share.forEach((shares, component) => {
+      const of = features.share.length > 1 ? ` (component ${component + 1})` : "";
+      const sum = own.reduce((total, one) => (shares[one] === null ? total : total + shares[one]), 0);
+      const known = own.some((one) => shares[one] !== null);
+      entries.push(["share of the direction" + of, known ? percent(only === null ? sum : shares[only]) : "–"]);
+      if (only !== null) entries.push(["weight" + of, number(features.weight[component][only])]);
+    });
+    if (only !== null) entries.push(["stability", number(features.stability[only], 2)]);
+    const shown = entries.filter(([, text]) => text !== "–");
+    find("facts").replaceChildren(...shown.flatMap(([term, text]) => [make("dt", {}, term), make("dd", {}, text)]));
+  }
+
+  // The direction
+
+  function weights(component) {
+    const all = features.weight[component];
+    const shares = features.share[component];
+    const upper = data.upper[component];
+    const order = all.map((_, feature) => feature).filter((feature) => all[feature]);
+    order.sort((a, b) => Math.abs(all[b]) - Math.abs(all[a]) || a - b);
+    const largest = order.length ? Math.abs(all[order[0]]) : 1;
+    const shown = order.length <= MOST_WEIGHTS + 1 ? order : order.slice(0, MOST_WEIGHTS);
+    const known = shares.some((share) => share !== null);
+    const signs = new Set(shown.map((feature) => Math.sign(all[feature])));
+    const rows = shown.map((feature) => {
+      const bar = make("i", { class: all[feature] < 0 ? "minus" : "plus" });
+      // Of two groups, the one towards which the feature moves the score.
+      if (upper !== null) bar.style.background = `var(--g${all[feature] > 0 ? upper : 1 - upper})`;
+      const length = (100 * Math.abs(all[feature])) / largest;
+      const half = signs.size > 1 ? 2 : 1;
+      bar.style.width = length / half + "%";
+      bar.style.marginLeft = half === 1 ? "0" : (all[feature] < 0 ? 50 - length / 2 : 50) + "%";
+      const name = report.featureName(feature);
+      return make("tr", {},
+        make("th", { scope: "row", dir: "auto", title: name }, name),
+        make("td", { class: "diverging", "aria-hidden": "true" }, bar),
+        make("td", { class: "n" }, number(all[feature], 2)),
+        make("td", { class: "n share" }, percent(shares[feature])));
+    });
+    find("weights").tBodies[0].replaceChildren(...rows);
+    find("weights").classList.toggle("shareless", !known);
+    const rest = order.length - shown.length;
+    const none = all.length - order.length;
+    const words = [];
+    if (rest) words.push(`${rest} more features have smaller weights`);
+    if (none) words.push(`${none} of ${all.length} features have none`);
+    find("weights-more").textContent = words.length ? words.join("; ") + "." : "";
+  }
+  const selector = find("component");
+  function showComponent(component) {
+    for (const part of document.querySelectorAll("[data-component]")) part.hidden = Number(part.dataset.component) !== component;
+    weights(component);
+    pictures.drawCharts(document);
+  }
+  if (selector) selector.addEventListener("change", () => showComponent(Number(selector.value)));
+
+  // Links: #feature=name leads to a column or to one of its features.
+
+  function linkTo(name) {
+    return "#feature=" + encodeURIComponent(name);
+  }
+  function follow() {
+    const wanted = /^#(?:feature|column)=(.*)$/.exec(location.hash);
+    if (!wanted) return false;
+    let name = wanted[1];
+    try { name = decodeURIComponent(name); } catch { /* a stray percent sign: take it as it is */ }
+    let column = columns.name.indexOf(name), feature = null;
+    if (column < 0) {
+      feature = features.name.indexOf(name);
+      if (feature < 0) return false;
+      column = features.column[feature];
+    }
+    table.reveal(column);
+    table.choose(column, feature, true);
+    const row = document.querySelector("#table tr.chosen");
+    if (row) row.scrollIntoView({ block: "center" });
+    return true;
+  }
+  window.addEventListener("hashchange", follow);
+
+  // Print: everything, or one page
+
+  // A closed explanation would be lost on paper.
+  window.addEventListener("beforeprint", () => {
+    for (const one of document.querySelectorAll("details")) one.open = true;
+  });
+  find("print").addEventListener("click", () => {
+    document.body.classList.add("summary");
+    window.print();
+  });
+  window.addEventListener("afterprint", () => document.body.classList.remove("summary"));
+
+  showComponent(0);
+  table.update();
+  if (!follow() && table.state.rows.length) table.choose(table.state.rows[0], null, false);
 })();

@@ -1,4 +1,4 @@
-"""From a result to the page: the data it embeds, the sentences it opens with, and the text around them.
+"""From a result to the page: the sentences it opens with, and the text around charts and tables.
 
 Whatever comes from users' files reaches the page in one of two ways: as text that the template escapes,
 or inside one block of JSON that cannot close its own script element, and that the page only ever shows with
@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import unicodedata
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -19,21 +18,18 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from princdiff.present import charts
+from princdiff.present.page_data import group_labels, leading, named, page_data, unbroken, visible
 from princdiff.present.plots import COLOURS
 from princdiff.result import wording
-from princdiff.result.parts import GroupReference
 
 if TYPE_CHECKING:
     from princdiff.result import DifferenceResult
 
 # COLOURS on a dark ground: the same hues, light enough to be seen.
 _DARK_COLOURS = ("#56A8E0", "#F2874B", "#35C29A", "#E39CC5", "#F0B63C", "#9AD0F5", "#F4F4F4")
-# Means and standard deviations (one pair a group) that the page keeps; the leading features come first.
-_MOST_MOMENTS = 24_000
-_DIGITS = 4
 _LONGEST_VALUE = 300
-_BIDI = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f")
-_NUMBERS = ("weight", "share", "pvalue", "stability", "divergence", "location", "scale", "shape")
+_SHOWN_PAIRS = 30
+_BEHAVIOUR = ("page_text.js", "page_pictures.js", "page_table.js", "page.js")
 
 _SCALES = {
     "pooled": "each feature divided by its standard deviation over all rows",
@@ -62,13 +58,14 @@ def render(result: DifferenceResult) -> str:
         HTML.
     """
     library = f"(function () {{\n{charts.library()}\n}})();"
-    scripts = [_script(library), _script(_file("page.js"))]
-    names = [visible(name) for name in result.groups]
+    scripts = [_script(library), _script("\n".join(map(_file, _BEHAVIOUR)))]
+    names = group_labels(result)
+    first = leading(result)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     template = environment.from_string(_file("template.html.jinja"))
     return template.render(
         title=" and ".join(charts.labels(names)) if len(names) == 2 else f"{len(names)} groups",
-        headline=visible(wording.headline(result)),
+        headline=unbroken(wording.headline(result)),
         shown=bool(result.pvalue <= wording.LEVEL),
         figures=_figures(result),
         groups=[
@@ -80,9 +77,14 @@ def render(result: DifferenceResult) -> str:
             }
             for index, (name, rows) in enumerate(zip(names, result.groups.values(), strict=True))
         ],
-        n_features=_count(len(result.table)),
-        projections=_projection_captions(result, names),
-        selection=visible(wording.selection_sentence(result)),
+        leading=first,
+        numbers_first=any(
+            result.columns["kind"].iloc[place] in ("shift", "spread", "shape") for place in first["columns"]
+        ),
+        n_columns=len(result.columns),
+        selection=_sentence(wording.selection_sentence(result)),
+        projections=_projections(result, names),
+        pairs=_pairs(result),
         test=_test_section(result),
         certainty=visible(wording.certainty(result)),
         bound=_bound(result),
@@ -101,43 +103,6 @@ def render(result: DifferenceResult) -> str:
     )
 
 
-def page_data(result: DifferenceResult) -> dict[str, Any]:
-    """What the charts and the table of features show, as plain data; no rows of the user's tables.
-
-    Parameters
-    ----------
-    result : DifferenceResult
-        What `princdiff.compare` found.
-
-    Returns
-    -------
-    dict
-    """
-    content = result.to_dict()
-    groups = [visible(name) for name in content["groups"]]
-    table = dict(zip(content["table"]["columns"], content["table"]["data"], strict=True))
-    names = [visible(str(name)) or "(no name)" for name in table["feature"]]
-    columns = [visible(str(name)) or "(no name)" for name in table["column"]]
-    features: dict[str, Any] = {name: charts.rounded(table[name], _DIGITS) for name in _NUMBERS}
-    features["name"] = names
-    features["column"] = [
-        None if column == name else column for name, column in zip(names, columns, strict=True)
-    ]
-    features["selected"] = [int(bool(chosen)) for chosen in table["selected"]]
-    kept = _MOST_MOMENTS // len(groups)
-    for moment in ("mean", "sd"):
-        features[moment] = [
-            charts.rounded(table[f"{moment} {group}"][:kept], _DIGITS) for group in content["groups"]
-        ]
-    return {
-        "groups": groups,
-        "labels": charts.labels(groups),
-        "features": features,
-        "histograms": _histograms(content["distributions"], table["feature"], list(content["groups"])),
-        "charts": _charts(result, groups),
-    }
-
-
 def embedded(data: Any) -> Markup:
     r"""JSON that is safe inside a script element, whatever strings it holds.
 
@@ -152,74 +117,117 @@ def embedded(data: Any) -> Markup:
     return Markup(text)
 
 
-def visible(text: str) -> str:
-    r"""Text without what a browser cannot show or what turns the text around it: controls, overrides.
-
-    Examples
-    --------
-    >>> visible("a\x00b\u202ec") == "a\ufffdb\ufffdc"
-    True
-    """
-    return "".join(
-        "\ufffd" if character in _BIDI or unicodedata.category(character) in ("Cc", "Cs") else character
-        for character in str(text).replace("\n", " ").replace("\t", " ")
-    )
-
-
 # The parts of the page.
 
 
 def _figures(result: DifferenceResult) -> list[dict[str, str]]:
     """The numbers one looks for first, each with what it means."""
-    pvalue = "not tested" if np.isnan(result.pvalue) else f"{result.pvalue:.2g}"
-    kind = {name: result.kind[name] for name in ("location", "scale", "shape")}
-    words = {"location": "shift", "scale": "spread", "shape": "shape"}
-    main = max(kind, key=lambda name: kind[name])
-    rest = ", ".join(f"{words[name]} {100 * kind[name]:.0f} %" for name in kind if name != main)
-    return [
+    tested = not np.isnan(result.pvalue)
+    figures = [
         {
             "label": "p-value",
-            "value": pvalue,
-            "help": "how often chance alone would show so large a difference",
+            "value": f"{result.pvalue:.2g}" if tested else "not tested",
+            "help": "how often chance alone would show so large a difference"
+            if tested
+            else "whether this may be chance was not asked",
         },
         {
-            "label": "size",
+            "label": "distance of the groups",
             "value": f"{result.effect:.2g} sd",
-            "help": "distance of the groups along the direction found, in standard deviations",
+            "help": _interval(result),
         },
-        {
-            "label": "features selected",
-            "value": f"{_count(len(result.selected))} of {_count(len(result.table))}",
-            "help": "that take part in the difference",
-        },
-        {"label": "kind", "value": f"{100 * kind[main]:.0f} % {words[main]}", "help": f"the rest: {rest}"},
     ]
+    if result.selection.made:
+        figures.append(_columns_figure(result))
+    pairs = len(wording.selected_relations(result))
+    if pairs:
+        figures.append(
+            {
+                "label": "pairs that go together differently",
+                "value": _count(pairs),
+                "help": "their correlation is not the same in the groups",
+            }
+        )
+    else:
+        figures.append(
+            {
+                "label": "rows compared",
+                "value": _count(sum(result.groups.values())),
+                "help": f"in {_count(len(result.groups))} groups",
+            }
+        )
+    return figures
 
 
-def _components(result: DifferenceResult) -> list[list[GroupReference]]:
-    return [
-        [component[group] for group in result.groups if group in component]
-        for component in result.reference.components
-    ]
+def _interval(result: DifferenceResult) -> str:
+    low, high = result.effect_interval
+    unit = "standard deviations along the direction found; what chance gives is taken off"
+    return unit if np.isnan(low) else unbroken(f"95 % confidence: {low:.2g} to {high:.2g}; {unit}")
 
 
-def _projection_captions(result: DifferenceResult, names: list[str]) -> list[dict[str, Any]]:
+def _columns_figure(result: DifferenceResult) -> dict[str, str]:
+    chosen = result.columns[result.columns["selected"].astype(bool)]
+    alone = int(chosen["reason"].astype(str).str.startswith("alone").sum())
+    together = len(chosen) - alone
+    words = "" if alone else "none could be named with confidence"
+    if together:
+        words = f"{_count(together)} more take part together with others"
+    return {
+        "label": "columns that differ by themselves",
+        "value": f"{_count(alone)} of {_count(len(result.columns))}",
+        "help": words,
+    }
+
+
+def _projections(result: DifferenceResult, names: list[str]) -> list[dict[str, Any]]:
+    """What is said beside each direction."""
     captions = []
-    for number, component in enumerate(_components(result)):
-        quantiles = [group.quantiles for group in component]
-        low, high = charts.visible_range(quantiles, [group.rows for group in component])
+    for number, component in enumerate(result.reference.components):
+        members = [component[group] for group in result.groups]
+        quantiles = [group.quantiles for group in members]
+        low, high = charts.visible_range(quantiles, [group.rows for group in members])
         lost = max(float(np.mean((points < low) | (points > high))) for points in quantiles)
+        medians = [
+            (name, _minus(f"{np.median(points):.3g}")) for name, points in zip(names, quantiles, strict=True)
+        ]
         captions.append(
             {
-                "medians": [
-                    (name, f"{np.median(points):.3g}") for name, points in zip(names, quantiles, strict=False)
-                ],
+                "medians": medians,
+                "alternative": "Densities of the score in each group; medians: "
+                + ", ".join(f"{name} {median}" for name, median in medians),
                 "cut": f"up to {100 * lost:.1f} % of a group's rows" if lost > 0 else "",
-                "facts": wording.component_facts(result, number) if number else "",
+                "facts": _component_facts(result, number),
                 "separation": _separation(result, number) if len(names) > 2 else [],
+                "weights": int(np.count_nonzero(result.directions.iloc[:, number])),
             }
         )
     return captions
+
+
+def _component_facts(result: DifferenceResult, number: int) -> str:
+    if number:
+        return visible(wording.component_facts(result, number))
+    return visible(wording.kind_sentence(result))
+
+
+def _pairs(result: DifferenceResult) -> dict[str, Any]:
+    """Pairs of columns whose correlation differs; where the groups stand on the line from -1 to 1."""
+    found = wording.named_pairs(result)
+    rows = [
+        {
+            "first": named(row["first"]),
+            "second": named(row["second"]),
+            "values": [_minus(text) for text in _texts(result, row)],
+            "places": [round(100 + 92 * float(row[f"dependence {group}"]), 1) for group in result.groups],
+            "pvalue": f"{row['pvalue']:.2g}",
+        }
+        for row in found.head(_SHOWN_PAIRS).to_dict("records")
+    ]
+    return {"rows": rows, "more": max(0, len(found) - _SHOWN_PAIRS), "looked": len(result.relations) > 0}
+
+
+def _texts(result: DifferenceResult, row: dict[Any, Any]) -> list[str]:
+    return wording.correlations([float(row[f"dependence {group}"]) for group in result.groups])
 
 
 def _separation(result: DifferenceResult, number: int) -> list[list[str]]:
@@ -232,20 +240,22 @@ def _separation(result: DifferenceResult, number: int) -> list[list[str]]:
 
 def _test_section(result: DifferenceResult) -> dict[str, Any]:
     test = result.test
-    section: dict[str, Any] = {
+    has_null = len(result.null) > 0 and bool(np.isfinite(result.null).all())
+    return {
         "sentence": visible(wording.test_sentence(result)),
+        "leading": visible(test.leading),
         "pvalue": visible(wording.format_pvalue(result)),
-        "null": len(result.null) > 0 and bool(np.isfinite(result.null).all()),
+        "null": has_null,
         "splits": test.name == "split" and len(test.split_pvalues) > 1,
-        "beyond": 0,
-        "levels": [],
+        "beyond": int((result.null >= result.statistic).sum()) if has_null else 0,
+        "count": len(result.null),
+        "observed": f"{result.statistic:.3g}",
+        "far": has_null and charts.is_far(result.null, result.statistic),
+        "cells": [
+            {"words": visible(cell), "pvalue": f"{pvalue:.2g}", "leading": cell == test.leading_cell}
+            for cell, pvalue in zip(test.cells, test.cell_pvalues, strict=True)
+        ],
     }
-    if section["null"]:
-        section["beyond"] = int((result.null >= result.statistic).sum())
-    section["count"] = len(result.null)
-    for cell, pvalue in zip(test.cells, test.cell_pvalues, strict=True):
-        section["levels"].append((visible(cell), f"{pvalue:.2g}"))
-    return section
 
 
 def _bound(result: DifferenceResult) -> dict[str, str]:
@@ -259,14 +269,19 @@ def _bound(result: DifferenceResult) -> dict[str, str]:
 
 
 def _path_section(result: DifferenceResult) -> dict[str, str] | None:
-    return {"chosen": f"{result.path.chosen:.4g}"} if result.path else None
+    if not result.path:
+        return None
+    used = int(np.count_nonzero(result.directions.iloc[:, 0]))
+    chosen = f"{result.path.chosen:.4g}"
+    rest = "" if chosen == str(used) else f"; {used} of them got a weight"
+    return {"chosen": chosen, "rest": rest}
 
 
 def _settings(result: DifferenceResult) -> list[tuple[str, str]]:
     asked = result.parameters
     rows = [
         ("groups", ", ".join(f"{visible(name)} ({_count(n)} rows)" for name, n in result.groups.items())),
-        ("features", _count(len(result.table))),
+        ("columns", f"{_count(len(result.columns))}, as {_count(len(result.table))} features"),
         ("scaling", _words(asked.get("scale"), _SCALES)),
         ("features in the direction", _words(asked.get("n_features"), _LEVELS)),
         ("divergence", _words(asked.get("divergence"))),
@@ -289,41 +304,6 @@ def _seconds(result: DifferenceResult) -> list[tuple[str, str]]:
     return [*rows, ("together", f"{sum(steps.values()):.2f} s")] if rows else []
 
 
-def _charts(result: DifferenceResult, names: list[str]) -> dict[str, Any]:
-    specs: dict[str, Any] = {"feature": charts.feature(names)}
-    for index, component in enumerate(_components(result)):
-        specs[f"projection-{index}"] = charts.projection(
-            [group.quantiles for group in component],
-            [group.rows for group in component],
-            names,
-        )
-    test = _test_section(result)
-    if test["null"]:
-        specs["null"] = charts.null(result.null, result.statistic)
-    if test["splits"]:
-        specs["splits"] = charts.splits(result.test.split_pvalues)
-    if result.path:
-        specs["path"] = charts.path(
-            result.path.grid.tolist(),
-            result.path.fitted.tolist(),
-            result.path.held_out.tolist(),
-            result.path.chosen,
-        )
-    return specs
-
-
-def _histograms(stored: dict[str, Any], features: list[str], groups: list[str]) -> dict[str, Any]:
-    """Histograms by the feature's row in the table: names of any kind make poor keys in JavaScript."""
-    return {
-        str(row): {
-            "edges": charts.rounded(stored[name]["edges"]),
-            "shares": [charts.rounded(stored[name]["shares"].get(group, []), 3) for group in groups],
-        }
-        for row, name in enumerate(features)
-        if name in stored
-    }
-
-
 # Small things.
 
 
@@ -339,6 +319,15 @@ def _script(text: str) -> Markup:
 def _hash(script: str) -> str:
     digest = hashlib.sha256(script.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "\u2212")
+
+
+def _sentence(text: str) -> str:
+    text = visible(text)
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", ")")) else ".")
 
 
 def _count(number: int) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import textwrap
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,14 +29,16 @@ _SHOWN_PAIRS = 5
 # Widths of names and of what changed: what is needed, what is enough.
 _LEAST_NAME, _GOOD_NAME = 12, 36
 _LEAST_CHANGE = 16
+_BAR = 10
 _GAP = "  "
 _HARD = "\N{NO-BREAK SPACE}"
-_UNBROKEN = re.compile(r"\bp = |\d %|\bexit code ")
+_UNBROKEN = re.compile(r" = |\d %|→ |\bexit code |(?<= )[+-]\d\.\d\d ")
 # How messages of the library call an argument, and how the command line does.
 _OPTIONS = (
-    (re.compile(r"\bmissing='(\w+)'"), r"--missing \1"),
+    (re.compile(r"\b(missing|dates|permute|error|scale)='(\w+)'"), r"--\1 \2"),
     (re.compile(r"\bcertify=True\b"), "--certify"),
-    (re.compile(r"\bsample_weight=|(?<![-\w])weights="), "--weights"),
+    (re.compile(r"\bsample_weight=|(?<![-\w])weights="), "--sample-weight"),
+    (re.compile(r"\b(n|time|random)_(permutations|features|components|jobs|budget|state)="), r"--\1-\2 "),
     (re.compile(r"(?<![-\w])(features|groups|blocks|covariates)="), r"--\1"),
 )
 
@@ -54,11 +55,14 @@ class Screen:
         Whether escape codes are understood.
     drawn : bool
         Whether block characters can be written.
+    command_line : bool
+        Whether arguments are called as the command line calls them.
     """
 
     width: int = 80
     colour: bool = False
     drawn: bool = True
+    command_line: bool = False
 
     @classmethod
     def of(cls, stream: IO[str], *, no_colour: bool = False) -> Screen:
@@ -87,10 +91,12 @@ class Screen:
 
     def prose(self, text: str, indent: str = "") -> list[str]:
         """A paragraph in lines that fit."""
-        # "p = 0.01" and "83 %" are read as one word, and stay in one line.
-        text = _UNBROKEN.sub(lambda match: match[0].replace(" ", _HARD), in_options(printable(text)))
-        lines = textwrap.wrap(text, min(self.width, _PROSE), subsequent_indent=indent, break_on_hyphens=False)
-        return [line.replace(_HARD, " ") for line in lines] or [""]
+        # "p = 0.01", "83 %" and "→ 26 %" are read as one word, and stay in one line.
+        text = printable(text)
+        if self.command_line:
+            text = in_options(text)
+        text = _UNBROKEN.sub(lambda match: match[0].replace(" ", _HARD), text)
+        return [line.replace(_HARD, " ") for line in wrapped(text, min(self.width, _PROSE), indent)]
 
 
 def _writes(stream: IO[str], characters: str) -> bool:
@@ -134,6 +140,32 @@ def _columns_of_sign(sign: str) -> int:
     if unicodedata.combining(sign):
         return 0
     return 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+
+
+def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    """A paragraph in lines of at most so many columns; letters that take two are counted as two.
+
+    Examples
+    --------
+    >>> wrapped("one two 日本語の列 three", 9, indent="  ")
+    ['one two', '  日本語', '  の列', '  three']
+    """
+    lines, line = [], ""
+    for word in text.split(" "):
+        while True:
+            joined = f"{line} {word}" if line.strip() else line + word
+            if columns_of(joined) <= width:
+                line = joined
+                break
+            if line.strip():
+                lines.append(line)
+                line = indent
+                continue
+            # A word that is wider than a line is cut where the line ends; at least one letter is taken.
+            head = _taken(word, width - columns_of(line)) or word[:1]
+            lines.append(line + head)
+            line, word = indent, word[len(head) :]
+    return [*lines, line] if line.strip() or not lines else lines
 
 
 def shorten(text: str, width: int, mark: str = "…") -> str:
@@ -288,12 +320,17 @@ def direction_sentence(result: DifferenceResult) -> str:
         f"{frame.at[i, 'weight']:+.2f} {shorten(printable(frame.at[i, 'feature']), 40)}" for i in order[:6]
     ]
     more = f", and {len(frame) - 6} more" if len(frame) > 6 else ""
-    return f"Direction: {', '.join(shown)}{more} (of the scaled features)."
+    unshared = ""
+    if frame["share"].isna().all():
+        name = str(result.parameters.get("divergence") or "this divergence").replace("_", " ")
+        unshared = f" {name.capitalize()} does not depend on scale, so shares are not defined."
+    return f"Direction: {', '.join(shown)}{more} (of the scaled features).{unshared}"
 
 
 def column_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     """The columns of the user's table: those that differ, or the largest differences where none was shown."""
     from princdiff.result import wording
+    from princdiff.result.columns import MOST_ARROWS
 
     frame = result.columns
     chosen = frame[frame["selected"]]
@@ -305,77 +342,114 @@ def column_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     lines = drawn_table(_column_columns(shown, screen), screen)
     hidden = len(chosen) - len(shown)
     remarks = [f"{screen.dots} and {hidden} more that differ"] if hidden > 0 else []
-    if shown["pvalue"].notna().any():
+    names = wording.group_names(result)
+    if len(names) <= MOST_ARROWS:
+        remarks.append(f"from {' to '.join(shorten(printable(name), 30) for name in names)}")
+    if "adjusted p" in lines[0]:
         remarks.append("adjusted p: adjusted for the number of columns looked at")
-    groups = [shorten(printable(name), 30) for name in wording.group_names(result)]
-    remarks.append(f"from {' to '.join(groups)}")
     return lines + [screen.dim(line) for line in (screen.prose("; ".join(remarks)) if remarks else [])]
 
 
 def _column_columns(shown: pd.DataFrame, screen: Screen) -> list[Column]:
-    """What fits: names, what changed, its size; then the p-value and the share in the direction."""
+    """Names, what changed and its size; then, as far as there is room, p-value, alone or not, and kind."""
     names = [printable(name) for name in shown["column"]]
-    kind = Column("kind", [str(kind) for kind in shown["kind"]])
-    effect = Column("size", [f"{value:.2f} sd" for value in shown["effect"]], right=True)
-    differs = Column("differs", [_differs(row) for row in shown.to_dict("records")], paint=_yes_colour)
-    after = [effect, differs]
-    if shown["pvalue"].notna().any():
-        after.append(Column("adjusted p", [_known(p, ".2g") for p in shown["pvalue"]], right=True))
     changes = [printable(change) for change in shown["change"]]
+    effect = Column("size", [f"{value:.2f} sd" for value in shown["effect"]], right=True)
+    kind = Column("kind", [str(kind) for kind in shown["kind"]])
+    differs = Column("differs", [_differs(row) for row in shown.to_dict("records")], paint=_yes_colour)
+    pvalue = Column("adjusted p", [_known(p, ".2g") for p in shown["pvalue"]], right=True)
+    optional = [pvalue] if shown["pvalue"].notna().any() else []
+    # Where all differ by themselves there is nothing to tell apart.
+    optional += [differs] if set(differs.cells) != {"alone"} else []
+    optional += [kind]
     longest = max(len("column"), *map(columns_of, names))
-    room = screen.width - _width([kind, *after])
-    name_width = max(_LEAST_NAME, min(longest, _GOOD_NAME, room // 2))
-    room -= name_width + len(_GAP)
-    if room < _LEAST_CHANGE:
-        # A narrow screen: what changed gives way to the names.
-        name = Column("column", [shorten(name, max(_LEAST_NAME, name_width), screen.dots) for name in names])
-        return [name, kind, *after[:1], *after[2:]] if screen.width >= 60 else [name, effect]
-    widest = max(map(columns_of, ("what changed", *changes)))
-    longer = max(0, min(longest - name_width, room - widest))
-    name_width, room = name_width + longer, room - longer
+    # Of several levels the first must be read whole; of a mean its change in percent may go.
+    wanted = max(_LEAST_CHANGE, *(columns_of(_brief(change)) for change in changes))
+    while True:
+        room = screen.width - _width([effect, *optional]) - len(_GAP)
+        if not optional or room >= min(longest, _GOOD_NAME) + wanted:
+            break
+        optional.pop()
+    name_width = min(longest, max(_LEAST_NAME, room - wanted, _GOOD_NAME if room > 80 else 0))
+    room -= name_width
     name = Column("column", [shorten(name, name_width, screen.dots) for name in names])
-    change = Column(
-        "what changed", [_clipped(change, max(room, _LEAST_CHANGE), screen.dots) for change in changes]
-    )
-    return [name, kind, change, *after]
+    if room < _LEAST_CHANGE:
+        return [name, effect]
+    change = Column("what changed", [clipped(change, room, screen.dots) for change in changes])
+    bars = Column("", [bar(value / max(shown["effect"].max(), 1e-9), _BAR) for value in shown["effect"]])
+    room -= change.width
+    before = [kind] if any(one is kind for one in optional) else []
+    after = [one for one in (differs, pvalue) if any(one is chosen for chosen in optional)]
+    drawn = [bars] if screen.drawn and room >= _BAR + len(_GAP) else []
+    return [name, *before, change, effect, *drawn, *after]
 
 
-def _clipped(text: str, width: int, mark: str) -> str:
-    """What changed, cut after whole parts where it is too long."""
-    while columns_of(text) > width and ", " in text:
-        text = text.rpartition(", ")[0]
+def _brief(change: str) -> str:
+    """The part of what changed that must not be cut."""
+    return change.split("; ")[0].split(", ")[0].split(" (")[0]
+
+
+def clipped(text: str, width: int, mark: str = "…") -> str:
+    """What changed, cut after whole parts where it is too long.
+
+    Examples
+    --------
+    >>> clipped("gold 2 % → 10 %, free 40 % → 20 %", 20)
+    'gold 2 % → 10 %'
+    >>> clipped("mean 0.795 → 2.19 (+176 %)", 20)
+    'mean 0.795 → 2.19'
+    """
+    for part in ("; ", ", ", " ("):
+        while columns_of(text) > width and part in text:
+            text = text.rpartition(part)[0]
     return text if columns_of(text) <= width else _taken(text, max(0, width - len(mark))) + mark
 
 
 def _differs(row: dict[Any, Any]) -> str:
     if not row["selected"]:
         return "-"
-    return "alone" if row["reason"] == "alone" else "together"
+    return "alone" if str(row["reason"]).startswith("alone") else "together"
 
 
 def relation_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     """Pairs that go together differently."""
     from princdiff.result import wording
 
-    pairs = wording.selected_relations(result).head(_SHOWN_PAIRS)
+    pairs = wording.named_pairs(result).head(_SHOWN_PAIRS)
     if pairs.empty:
         return []
-    width = max(_LEAST_NAME, (screen.width - 40) // 2)
-    columns = [
-        Column(side, [shorten(printable(name), width, screen.dots) for name in pairs[side]])
-        for side in ("first", "second")
+    texts = [
+        wording.correlations([float(row[f"dependence {group}"]) for group in result.groups])
+        for row in pairs.to_dict("records")
     ]
-    for group in result.groups:
-        values = [f"{value:+.2f}" for value in pairs[f"dependence {group}"]]
-        columns.append(Column(shorten(printable(group), 16), values, right=True))
-    columns.append(Column("adjusted p", [_known(p, ".2g") for p in pairs["pvalue"]], right=True))
-    total = len(wording.selected_relations(result))
-    more = [screen.dim(f"{screen.dots} and {total - len(pairs)} more pairs")] if total > len(pairs) else []
+    groups = [
+        Column(shorten(printable(name), 16, screen.dots), [row[place] for row in texts], right=True)
+        for place, name in enumerate(wording.group_names(result))
+    ]
+    pvalue = Column("adjusted p", [_known(p, ".2g") for p in pairs["pvalue"]], right=True)
+    names = {side: [printable(name) for name in pairs[side]] for side in ("first", "second")}
+    lowest = [min(row, key=float) for row in texts]
+    highest = [max(row, key=float) for row in texts]
+    span = [Column("lowest", lowest, right=True), Column("highest", highest, right=True)]
+    # On a narrow screen the p-values give way first, then the groups.
+    for numbers in ([*groups, pvalue], groups, [*span, pvalue], span):
+        room = screen.width - _width(numbers) - len(_GAP)
+        if room >= 2 * _LEAST_NAME:
+            break
+    longest = {side: max(len(side), *map(columns_of, own)) for side, own in names.items()}
+    first = min(longest["first"], max(room // 2, room - longest["second"]))
+    widths = {"first": first, "second": room - first}
+    columns = [
+        Column(side, [shorten(name, max(4, widths[side]), screen.dots) for name in own])
+        for side, own in names.items()
+    ]
+    total = len(wording.selected_relations(result)) - len(pairs)
+    words = f"{screen.dots} and {total} more pair{'s' if total > 1 else ''}"
     return [
         "",
-        "These go together differently (correlations in each group):",
-        *drawn_table(columns, screen),
-        *more,
+        *screen.prose("These go together differently (correlations in each group):"),
+        *drawn_table([*columns, *numbers], screen),
+        *([screen.dim(words)] if total > 0 else []),
     ]
 
 

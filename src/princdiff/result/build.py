@@ -23,6 +23,7 @@ from princdiff.tables import Prepared
 REFERENCE_LEVELS = (np.arange(500) + 0.5) / 500
 _BINS = 24
 _FEW_VALUES = 12
+_WHOLE_NUMBERS = 0.9
 _BLOCK_ELEMENTS = 20_000_000
 
 
@@ -207,8 +208,10 @@ def distributions(prepared: Prepared, leading: list[str]) -> dict[str, Distribut
 def _histogram(values: NDArray[np.float64], prepared: Prepared) -> Distribution:
     """Shares of each group in common bins; a long tail is gathered in the outermost ones."""
     distinct = np.unique(values)
+    few = np.empty(0)
     if len(distinct) <= _FEW_VALUES and len(distinct) > 1:
         # One bin per value: a change of a rare value must be seen.
+        few = distinct
         middles = (distinct[1:] + distinct[:-1]) / 2
         edges = np.concatenate([[2 * distinct[0] - middles[0]], middles, [2 * distinct[-1] - middles[-1]]])
     else:
@@ -218,6 +221,10 @@ def _histogram(values: NDArray[np.float64], prepared: Prepared) -> Distribution:
         if low == high:
             low, high = low - 0.5, high + 0.5
         edges = np.linspace(low, high, _BINS + 1)
+        if np.mean(values == np.round(values)) > _WHOLE_NUMBERS and high - low >= 1:
+            # Bins narrower than the steps between whole numbers would be empty, and look like gaps.
+            step = np.ceil((high - low + 1) / _BINS)
+            edges = np.arange(np.ceil(low) - 0.5, np.floor(high) + 0.5 + step, step)
     inside = np.clip(values, edges[0], edges[-1])
     shares = {}
     for code, name in enumerate(prepared.groups):
@@ -225,4 +232,4 @@ def _histogram(values: NDArray[np.float64], prepared: Prepared) -> Distribution:
         inner = None if prepared.weights is None else prepared.weights[members]
         counts = np.histogram(inside[members], edges, weights=inner)[0].astype(np.float64)
         shares[name] = counts / max(counts.sum(), np.finfo(float).tiny)
-    return Distribution(edges, shares)
+    return Distribution(edges, shares, few)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,9 @@ KINDS = {"location": "shift", "scale": "spread", "shape": "shape"}
 _SHOWN_LEVELS = 3
 # What moves is called a shift also where it spreads more than it moves: prices and counts do both.
 _SHIFT_SHARE = 0.3
-_ARROW = " → "
+ARROW = " → "
+MOST_ARROWS = 3
+"""With more groups a chain of arrows is not read: the lowest and the highest are told."""
 
 
 @dataclass(frozen=True)
@@ -117,13 +119,17 @@ def column_table(facts: ColumnFacts) -> pd.DataFrame:
         pvalues = own["pvalue"].to_numpy(float)
         share = own["share"].to_numpy(float)
         reasons = [str(reason) for reason, yes in zip(own["reason"], selected, strict=True) if yes and reason]
+        # To differ by itself says more than to differ together with others.
+        reason = min(reasons, key=lambda reason: not reason.startswith("alone"), default="")
+        if reason.startswith("together"):
+            description = replace(description, kind="together", change=reason.removeprefix("together "))
         records.append(
             {
                 "column": coding.column,
                 "type": description.type,
                 "selected": bool(selected.any()),
                 "pvalue": float(np.nanmin(pvalues)) if not np.isnan(pvalues).all() else math.nan,
-                "reason": reasons[0] if reasons else "",
+                "reason": reason,
                 "kind": description.kind,
                 "effect": description.effect,
                 "change": description.change,
@@ -173,7 +179,7 @@ def _described(
     value = max(values, key=lambda feature: effects[feature])
     part = coding.feature_levels[value - members.start]
     if facts.flags[value]:
-        change = _proportions(facts.means(value))
+        change = proportions(facts.means(value))
     else:
         change = _moved(facts, value, kinds[value])
     if part:
@@ -195,26 +201,30 @@ def _category(coding: Coding, members: range, facts: ColumnFacts) -> _Descriptio
         # Two levels have one feature, a constant has one level.
         rest = np.maximum(1 - shares, 0.0)
         whole = level_effects(np.column_stack([rest, shares]), facts.codes, facts.weights)[1]
-        change = f"{names[0]}: {_proportions(shares[:, 0].tolist())}"
+        change = f"{names[0]}: {proportions(shares[:, 0].tolist())}"
         return _Description(coding.type, "proportion", whole, change)
     single, whole = level_effects(shares, facts.codes, facts.weights)
     moved = np.ptp(shares, axis=0)
     order = np.lexsort((-moved, -single))
-    shown = [level for level in order[:_SHOWN_LEVELS] if single[level] > 0] or [int(order[0])]
-    texts = [f"{names[level]} {_proportions(shares[:, level].tolist())}" for level in shown]
+    rows = facts.features.iloc[list(members)]
+    named = rows["selected"].to_numpy(bool) & (rows["reason"] == "alone").to_numpy()
+    # Levels that differ clearly; where none does, the one that moved most.
+    shown = [level for level in order if named[level]][:_SHOWN_LEVELS] or [int(order[0])]
+    texts = [f"{names[level]} {proportions(shares[:, level].tolist())}" for level in shown]
     return _Description(coding.type, "proportion", whole, ", ".join(texts))
 
 
 def _missing(facts: ColumnFacts, feature: int) -> str:
-    return f"missing {_proportions(facts.means(feature))}"
+    return f"missing {proportions(facts.means(feature))}"
 
 
 def _moved(facts: ColumnFacts, feature: int, kind: str) -> str:
     """A number: its means, or its standard deviations where the spread changed."""
     if kind == "spread":
-        return f"sd {_ARROW.join(number(value) for value in facts.deviations(feature))}"
+        deviations = facts.deviations(feature)
+        return f"sd {from_to(deviations, [number(value) for value in deviations])}"
     means = facts.means(feature)
-    text = f"mean {_ARROW.join(number(value) for value in means)}"
+    text = f"mean {from_to(means, [number(value) for value in means])}"
     if kind == "shift" and len(means) == 2 and means[0] * means[1] > 0:
         change = 100 * (means[1] / means[0] - 1)
         if 0.05 <= abs(change) < 1000:
@@ -222,13 +232,38 @@ def _moved(facts: ColumnFacts, feature: int, kind: str) -> str:
     return text
 
 
-def _proportions(values: Sequence[float]) -> str:
+def proportions(values: Sequence[float]) -> str:
+    """Proportions as percentages, from what to what.
+
+    Examples
+    --------
+    >>> proportions([0.15, 0.61]), proportions([0.0101, 0.0148]), proportions([0.0, 0.01])
+    ('15 % → 61 %', '1.0 % → 1.5 %', '0 % → 1 %')
+    """
+    return from_to(values, percentages(values))
+
+
+def from_to(values: Sequence[float], texts: Sequence[str]) -> str:
+    """Figures of the groups in their order, or their range where there are many groups.
+
+    Examples
+    --------
+    >>> from_to([1, 3, 2], ["1", "3", "2"]), from_to([1, 4, 0, 2], ["1 %", "4 %", "0 %", "2 %"])
+    ('1 → 3 → 2', '0 % to 4 %')
+    """
+    if len(values) <= MOST_ARROWS:
+        return ARROW.join(texts)
+    order = sorted(range(len(values)), key=lambda place: values[place])
+    return f"{texts[order[0]]} to {texts[order[-1]]}"
+
+
+def percentages(values: Sequence[float]) -> list[str]:
     """Proportions as percentages, with as many digits as tell them apart.
 
     Examples
     --------
-    >>> _proportions([0.15, 0.61]), _proportions([0.0101, 0.0148]), _proportions([0.0, 0.01])
-    ('15 % → 61 %', '1.0 % → 1.5 %', '0 % → 1 %')
+    >>> percentages([0.001, 0.0012])
+    ['0.10 %', '0.12 %']
     """
     percents = [100 * value for value in values]
     for digits in (0, 1, 2, 3):
@@ -236,7 +271,7 @@ def _proportions(values: Sequence[float]) -> str:
         spread = max(percents) - min(percents)
         if spread == 0 or abs((max(rounded) - min(rounded)) - spread) <= 0.2 * spread:
             break
-    return _ARROW.join(f"{percent:.{digits}f} %" if percent else "0 %" for percent in percents)
+    return [f"{percent:.{digits}f} %" if percent else "0 %" for percent in percents]
 
 
 def number(value: float) -> str:

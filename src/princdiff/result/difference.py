@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -255,23 +256,42 @@ class DifferenceResult:
 
     # Pictures.
 
+    def plot_columns(self, *, top: int = 12, ax: Axes | None = None) -> Axes:
+        """Draw how much the leading columns differ, in standard deviations, and what changed."""
+        from princdiff.present import result_plots
+
+        return result_plots.columns(self, top, ax)
+
     def plot_projection(self, *, component: int = 0, ax: Axes | None = None) -> Axes:
         """Draw the groups' projected distributions, with the differences of their quantiles."""
-        from princdiff.present import plots
+        from princdiff.present import result_plots
 
-        quantiles = {group: part.quantiles for group, part in self.reference.components[component].items()}
-        return plots.quantile_densities(quantiles, self.reference.levels, ax=ax)
+        return result_plots.projection(self, component, ax)
 
     def plot_weights(self, *, component: int = 0, top: int = 15, ax: Axes | None = None) -> Axes:
         """Draw the leading features' weights and shares."""
-        from princdiff.present import plots
+        from princdiff.present import result_plots
 
-        direction = self.directions.iloc[:, component]
-        shares = None
-        column = "share" if component == 0 else f"share {component + 1}"
-        if self.table[column].notna().any():
-            shares = self.table.set_index("feature")[column].reindex(direction.index).to_numpy()
-        return plots.weights(direction.to_numpy(), direction.index, shares=shares, top=top, ax=ax)
+        return result_plots.weights(self, component, top, ax)
+
+    def plot_relations(self, *, top: int = 10, axes: Sequence[Axes] | None = None) -> NDArray[np.object_]:
+        """Draw the correlations of features that go together differently in each group, and the difference.
+
+        Parameters
+        ----------
+        top : int, default=10
+            How many features.
+        axes : sequence of Axes, optional
+            Where to draw: one more than there are groups.
+
+        Returns
+        -------
+        array of Axes of shape (n_groups + 1,)
+            Pairs that differ with control of the error are outlined in the last.
+        """
+        from princdiff.present import result_plots
+
+        return result_plots.relations(self, top, axes)
 
     def plot_null(self, *, ax: Axes | None = None) -> Axes:
         """Draw the statistic of the relabellings, and the observed one."""
@@ -297,15 +317,10 @@ class DifferenceResult:
         )
 
     def plot_feature(self, feature: str, *, ax: Axes | None = None) -> Axes:
-        """Draw one feature's distribution in each group."""
-        from princdiff.present import plots
+        """Draw a column, or one of its features, in each group: proportions as bars, else histograms."""
+        from princdiff.present import result_plots
 
-        if feature not in self.distributions:
-            raise ValueError(
-                f"no distribution of {feature!r} is kept; only those of the leading features are"
-            )
-        stored = self.distributions[feature]
-        return plots.histograms(stored.edges, stored.shares, feature, ax=ax)
+        return result_plots.feature(self, feature, ax)
 
     # Files.
 

@@ -174,10 +174,13 @@ class Distribution:
     Attributes
     ----------
     edges : array of shape (n_bins + 1,)
-        Bounds of the bins; for a feature with few values, the values themselves lie in the middles.
+        Bounds of the bins.
     shares : dict from group to array of shape (n_bins,)
         Part of the group's rows in each bin.
+    values : array of shape (n_bins,) or empty
+        The values of a feature that takes few, one in each bin.
     """
 
     edges: NDArray[np.float64]
     shares: dict[str, NDArray[np.float64]]
+    values: NDArray[np.float64] = field(default_factory=_no_numbers)

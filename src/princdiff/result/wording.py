@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from princdiff.result.columns import from_to
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,6 +17,8 @@ if TYPE_CHECKING:
 LEVEL = 0.05
 _KINDS = {"location": "a shift", "scale": "a change of spread", "shape": "a change of shape"}
 _NAMED = 4
+# So many pairs, and so large a part of them with one column, and it is named as the one that changed.
+_HUB_PAIRS, _HUB_SHARE = 3, 0.6
 _BARE = ("yes", "no", "true", "false", "y", "n", "t", "f")
 _DIRECTION_FEATURES = 3
 
@@ -52,14 +57,15 @@ def format_pvalue(result: DifferenceResult) -> str:
 
 def what_differs(result: DifferenceResult) -> str:
     """The columns that differ, from what to what; else the pairs; else where the test saw it."""
-    alone = result.columns[result.columns["selected"] & (result.columns["reason"] == "alone")]
+    by_itself = result.columns["reason"].astype(str).str.startswith("alone")
+    alone = result.columns[result.columns["selected"] & by_itself]
     pairs = selected_relations(result)
     sentences = []
     if len(alone):
         sentences.append(_columns_sentence(alone, len(result.columns)))
     if len(pairs):
         sentences.append(_pairs_sentence(result, len(alone) > 0))
-    other = result.columns[result.columns["selected"] & (result.columns["reason"] != "alone")]
+    other = result.columns[result.columns["selected"] & ~by_itself]
     in_pairs = (
         {str(name) for name in [*pairs["first column"], *pairs["second column"]]} if len(pairs) else set()
     )
@@ -97,20 +103,76 @@ def _change(text: str, brief: bool) -> str:
 
 
 def _pairs_sentence(result: DifferenceResult, also: bool) -> str:
-    pairs = selected_relations(result)
-    row = pairs.iloc[0]
-    values = [float(row[f"dependence {group}"]) for group in result.groups]
-    first = f"{_cut(str(row['first']), 40)} and {_cut(str(row['second']), 40)} go together differently"
-    numbers = f"correlation {' → '.join(f'{value:.2f}' for value in values)}"
-    more = (
-        f"; so do {len(pairs) - 1} more pairs"
-        if len(pairs) > 2
-        else "; so does one more pair"
-        if len(pairs) == 2
-        else ""
-    )
+    """Pairs that go together differently; where one column is in most of them, it is named as such."""
+    pairs = named_pairs(result)
     opening = "Also, " if also else "No column differs by itself, but "
-    return f"{opening}{first} ({numbers}){more}."
+    row = pairs.iloc[0]
+    hub, others = _hub(pairs)
+    if others:
+        other = row["second"] if row["first column"] == hub else row["first"]
+        return (
+            f"{opening}{_cut(hub, 40)} goes together differently with {others} other columns, "
+            f"foremost {_cut(str(other), 40)} ({pair_change(result, row)})."
+        )
+    first = f"{_cut(str(row['first']), 40)} and {_cut(str(row['second']), 40)} go together differently"
+    more = ""
+    if len(pairs) > 1:
+        more = "; so does one more pair" if len(pairs) == 2 else f"; so do {len(pairs) - 1} more pairs"
+    return f"{opening}{first} ({pair_change(result, row)}){more}."
+
+
+def pair_change(result: DifferenceResult, row: Mapping[Any, Any] | pd.Series) -> str:
+    """How a pair goes together in the groups."""
+    values = [float(row[f"dependence {group}"]) for group in result.groups]
+    return f"correlation {from_to(values, correlations(values))}"
+
+
+def named_pairs(result: DifferenceResult) -> pd.DataFrame:
+    """Pairs that go together differently in the order in which they are told: those of a hub first."""
+    pairs = selected_relations(result)
+    if pairs.empty:
+        return pairs
+    hub, others = _hub(pairs)
+    if not others:
+        return pairs
+    outside = (pairs["first column"] != hub) & (pairs["second column"] != hub)
+    return pairs.iloc[np.argsort(outside.to_numpy(), kind="stable")]
+
+
+def _hub(pairs: pd.DataFrame) -> tuple[str, int]:
+    """The column that most pairs share, and with how many others; 0 where there is no such column."""
+    hub, share = _most_frequent(pairs)
+    if len(pairs) < _HUB_PAIRS or share < _HUB_SHARE:
+        return hub, 0
+    own = pairs[(pairs["first column"] == hub) | (pairs["second column"] == hub)]
+    others = {str(name) for name in [*own["first column"], *own["second column"]]} - {hub}
+    return hub, len(others) if len(others) > 1 else 0
+
+
+def _most_frequent(pairs: pd.DataFrame) -> tuple[str, float]:
+    """The column that is in most pairs, and in which share of them."""
+    counts: dict[str, int] = {}
+    for first, second in zip(pairs["first column"], pairs["second column"], strict=True):
+        for name in {str(first), str(second)}:
+            counts[name] = counts.get(name, 0) + 1
+    hub = max(counts, key=lambda name: counts[name])
+    return hub, counts[hub] / len(pairs)
+
+
+def correlations(values: list[float]) -> list[str]:
+    """Correlations with as many digits as tell them apart.
+
+    Examples
+    --------
+    >>> correlations([0.8, -0.3]), correlations([0.9957, 0.9973])
+    (['0.80', '-0.30'], ['0.996', '0.997'])
+    """
+    known = [value for value in values if not np.isnan(value)]
+    for digits in (2, 3, 4):
+        texts = [f"{value:.{digits}f}" for value in values]
+        if not known or len({round(value, digits) for value in (min(known), max(known))}) > 1:
+            break
+    return [text.replace("-0.00", "0.00") if float(text) == 0 else text for text in texts]
 
 
 def selected_relations(result: DifferenceResult) -> pd.DataFrame:

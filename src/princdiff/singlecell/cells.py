@@ -37,6 +37,8 @@ class Comparison:
         Group of each of them: 0 is ``group``, 1 is ``reference``; or a number for each of the joint groups.
     names : tuple of str
         Names of the codes.
+    joint : bool
+        Whether several groups are compared at once, none of them being the reference.
     """
 
     group: str
@@ -44,11 +46,7 @@ class Comparison:
     cells: NDArray[np.bool_]
     codes: NDArray[np.uint8]
     names: tuple[str, ...]
-
-    @property
-    def joint(self) -> bool:
-        """Whether several groups are compared at once, none of them being the reference."""
-        return self.group == "all"
+    joint: bool = False
 
 
 @dataclass(frozen=True)
@@ -141,6 +139,11 @@ def find_comparisons(
     if reference is None:
         return [_joint(labels, wanted)]
     if reference == REST:
+        if REST in levels:
+            raise ValueError(
+                f"adata.obs[{groupby!r}] has a group called {REST!r}, so reference={REST!r} could mean that "
+                "group or all other cells; rename the group, or give another reference"
+            )
         if len(levels) == 2 and groups is None:
             wanted = wanted[:1]
         pairs = [(name, next(iter(set(levels) - {name})) if len(levels) == 2 else REST) for name in wanted]
@@ -196,7 +199,7 @@ def _joint(labels: NDArray, wanted: list[str]) -> Comparison:
     codes = np.array([wanted.index(label) for label in labels[cells]])
     if len(wanted) > 200:
         raise ValueError(f"{len(wanted)} groups are too many to compare jointly; name some with groups=")
-    return Comparison("all", "each other", cells, codes.astype(np.uint8), tuple(wanted))
+    return Comparison("all", "each other", cells, codes.astype(np.uint8), tuple(wanted), joint=True)
 
 
 def take_matrix(adata: Any, layer: str | None, obsm: str | None, mask_var: Any) -> Matrix:

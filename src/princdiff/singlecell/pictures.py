@@ -416,7 +416,7 @@ def pda_gene_sets(adata: Any, key: str = "pda", *, top: int = 12, ax: Axes | Non
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
         )
     ax.set_xlim(0, 1.18 * right)
-    ax.set_yticks(rows, [plots._shortened(str(name)) for name in table["gene_set"]])
+    ax.set_yticks(rows, [plots.shortened(str(name)) for name in table["gene_set"]])
     ax.invert_yaxis()
     ax.set_xlabel("-log10 of the adjusted p-value")
     ax.spines[["top", "right"]].set_visible(False)

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
 from princdiff.data import validate
+from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.samples import Scale
 from princdiff.estimators import PDA, SPARDA
 from princdiff.inference.permutation import PermutationResult, permutation_test
+from princdiff.inference.selection import SelectionOptions, SelectionResult, select
 from princdiff.result import explain
 from princdiff.singlecell import cautions, genesets
 from princdiff.singlecell.cells import (
@@ -45,7 +47,7 @@ def pda(
     n_features: int | str | None = "auto",
     n_components: int = 1,
     blocks: str | None = None,
-    permute: str = "whole",
+    permute: str = "auto",
     n_permutations: int = 99,
     statistic: str = "divergence",
     values: str | None = "log",
@@ -88,9 +90,10 @@ def pda(
         Directions of each comparison.
     blocks : str, optional
         Column of ``obs`` that tells donors, batches or pairs.
-    permute : {"whole", "within"}, default="whole"
+    permute : {"auto", "whole", "within"}, default="auto"
         "whole": all cells of a donor change groups together, for donors that belong to one group each.
         "within": cells change groups inside their donor, for donors that were measured in every group.
+        "auto": whichever of both the donors are.
     n_permutations : int, default=99
         Relabellings of the test of each comparison; 0 leaves it out. With blocks fewer may exist.
     statistic : {"divergence", "adaptive"}, default="divergence"
@@ -124,7 +127,10 @@ def pda(
         - ``.obsm["X_" + key_added]``: all cells on the directions, shape (n_cells, n_columns). With
           ``scale="within"`` cells outside the comparison are NaN.
         - ``.uns[key_added]``: "params"; "statistics", a row for each column; "table", a row for each column
-          and gene. Read them with `princdiff.get`.
+          and gene: its weight and share in the direction, and, with ``n_permutations``, whether its own
+          distribution differs: ``pvalue`` (1 + b) / (1 + B), ``pvalue_adj`` (family-wise, step-down maximum
+          over all genes), ``selected`` (at most 0.05) and ``reason``. Donors are respected. Read them with
+          `princdiff.get`.
 
     Examples
     --------
@@ -141,7 +147,7 @@ def pda(
     array([-1.])
     """
     check_anndata(adata)
-    validate.check_choice("permute", permute, ("within", "whole"))
+    validate.check_choice("permute", permute, ("auto", "within", "whole"))
     validate.check_choice("statistic", statistic, ("divergence", "adaptive"))
     validate.check_positive("n_components", n_components, whole=True)
     if isinstance(n_permutations, bool) or not isinstance(n_permutations, int) or n_permutations < 0:  # type: ignore[redundant-expr]
@@ -171,13 +177,20 @@ def pda(
                 scale=scale,
                 blocks=None if units is None else units[comparison.cells],
                 # Without blocks single cells move, whatever would be done with blocks.
-                permute="within" if units is None else permute,
+                permute="auto" if units is None else permute,
                 random_state=seed,
                 n_jobs=n_jobs,
                 progress=progress,
                 keep_directions="dense",
             )
-        found.append(_Found(matrix, rows, comparison, fitted, tested, n_null_genes))
+        genes = None
+        if n_permutations:
+            design = Design(blocks=None if units is None else units[comparison.cells], permute=permute)
+            problem = Problem.from_arrays(rows, comparison.codes, design=design, names=matrix.features)
+            # Genes by themselves: pairs among thousands of genes would take their share of the error.
+            options_of_genes = SelectionOptions(n_permutations=n_permutations, relations=False)
+            genes = select(problem, Run(seed, n_jobs, progress), options_of_genes)
+        found.append(_Found(matrix, rows, comparison, fitted, tested, genes, n_null_genes))
     asked = {
         "groupby": groupby,
         "groups": [name for one in comparisons for name in (one.names if one.joint else (one.group,))],
@@ -236,9 +249,11 @@ class _Found:
         comparison: Comparison,
         fitted: _Estimator,
         tested: PermutationResult | None,
+        genes: SelectionResult | None,
         n_null_genes: int,
     ) -> None:
         self.comparison = comparison
+        self._genes = genes
         self.components = fitted.components_
         inside = _projected(fitted, rows, comparison)
         if fitted.scale == "within":
@@ -300,8 +315,18 @@ class _Found:
                     "share": shares[order],
                 }
             )
-            parts.append(pd.concat([head, alone.iloc[order].reset_index(drop=True)], axis=1))
+            parts.append(
+                pd.concat([head, self._tests(order), alone.iloc[order].reset_index(drop=True)], axis=1)
+            )
         return pd.concat(parts, ignore_index=True)
+
+    def _tests(self, order: NDArray[np.intp]) -> pd.DataFrame:
+        """Whether each gene's own distribution differs, in the order of a direction's weights."""
+        if self._genes is None:
+            nothing = {"pvalue": np.nan, "pvalue_adj": np.nan, "selected": False, "reason": ""}
+            return pd.DataFrame(nothing, index=range(len(order)))
+        table = self._genes.table.iloc[order][["pvalue", "pvalue_adj", "selected", "reason"]]
+        return table.reset_index(drop=True)
 
 
 def _write(adata: Any, key: str, matrix: Matrix, found: list[_Found], asked: dict[str, Any]) -> None:

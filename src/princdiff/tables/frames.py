@@ -125,11 +125,21 @@ def plural(count: int, noun: str) -> str:
 
 
 def suggestion(name: str, options: Iterable[str]) -> str:
-    """A hint at names that are close, or nothing."""
+    """A hint at names that are close, or nothing.
+
+    Examples
+    --------
+    >>> suggestion("wieght", ["height", "weight", "age"])
+    "; did you mean 'weight' or 'height'?"
+    >>> suggestion("order.csv", ["before.csv", "after.csv"])
+    ''
+    """
+    # An ending that is the same makes no two names alike.
+    ending = Path(name).suffix
     folded: dict[str, str] = {}
-    for option in options:
-        folded.setdefault(str(option).strip().casefold(), str(option))
-    close = difflib.get_close_matches(name.strip().casefold(), folded, n=3, cutoff=0.6)
+    for option in map(str, options):
+        folded.setdefault(option.removesuffix(ending).strip().casefold(), option)
+    close = difflib.get_close_matches(name.removesuffix(ending).strip().casefold(), folded, n=3, cutoff=0.65)
     return f"; did you mean {' or '.join(repr(folded[match]) for match in close)}?" if close else ""
 
 

@@ -1,0 +1,202 @@
+"""Batches over time against a reference: when did it begin to differ, and in what.
+
+Each batch is compared with the reference by `princdiff.compare`; the p-values are adjusted for the number of
+batches (Holm), whatever their dependence through the common reference. What batches of the reference differ
+among themselves is the band that the effects are read against.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from princdiff.batches.plan import PERIODS, Plan, plan_in_time, plan_of_list
+from princdiff.batches.result import LEVEL, BatchesResult
+from princdiff.comparison import compare
+from princdiff.data.validate import check_choice
+from princdiff.result import DifferenceResult
+from princdiff.tables.readers import read
+
+# Parts of the reference that are compared with the rest of it, where it has no batches of its own.
+_PARTS = 5
+_FEWEST_ROWS = 2
+_NAMED = 3
+
+
+def compare_batches(
+    batches: Any,
+    *,
+    reference: Any = None,
+    time: str | None = None,
+    every: str = "month",
+    band: bool = True,
+    alpha: float = LEVEL,
+    **options: Any,
+) -> BatchesResult:
+    """Compare batches of rows with a reference, one after the other.
+
+    Parameters
+    ----------
+    batches : table, or list or dict of tables
+        One table with a column of dates (`time`), or the batches in their order: paths, data frames or
+        arrays; a dict gives them names.
+    reference : table, str, int or list of str, optional
+        What they are compared with. For a list of batches: a table, default the first batch. For one table
+        with dates: a table, the name of a period ("2024-01") or a list of them, or how many of the first
+        periods; default 1.
+    time : str, optional
+        Column of dates that tells the batch of each row. It is not compared.
+    every : {"hour", "day", "week", "month", "quarter", "year"}, default="month"
+        Length of a batch.
+    band : bool, default=True
+        Whether parts of the reference are compared with the rest of it, to tell what effect is usual.
+    alpha : float, default=0.05
+        Level at which a batch differs, over all batches together.
+    **options
+        Passed to `compare`: features, missing, n_permutations, random_state ... A time budget is shared out
+        among the comparisons.
+
+    Returns
+    -------
+    BatchesResult
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> days = pd.date_range("2024-01-01", periods=600, freq="12h")
+    >>> table = pd.DataFrame({"day": days, "size": rng.normal(size=600), "age": rng.normal(size=600)})
+    >>> table.loc[table["day"] >= "2024-08-01", "age"] += 1
+    >>> found = compare_batches(table, time="day", every="month", reference=4, n_permutations=199)
+    >>> found.began, found.to_frame(by="column")["column"].tolist()
+    ('2024-08', ['age'])
+    """
+    check_choice("every", every, tuple(PERIODS))
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha must be a number between 0 and 1, got {alpha!r}")
+    if "groups" in options:
+        raise ValueError("compare_batches: the batches are the groups; groups= cannot be given")
+    if time is None:
+        plan = plan_of_list(batches, reference)
+    else:
+        plan = plan_in_time(batches, reference, time, every)
+    return _compared(plan, band, alpha, options)
+
+
+def _compared(plan: Plan, band: bool, alpha: float, options: dict[str, Any]) -> BatchesResult:
+    reference = plan.reference.frame()
+    options = dict(options)
+    parts = plan.parts or (_random_parts(len(reference)) if band else [])
+    if options.get("time_budget") is not None:
+        options["time_budget"] /= len(plan.batches) + (len(parts) if band else 0)
+    results: dict[str, DifferenceResult] = {}
+    skipped: dict[str, str] = {}
+    for name, table in plan.batches.items():
+        batch = read(table, name)
+        if batch.n_rows < _FEWEST_ROWS:
+            skipped[name] = "one row only"
+            continue
+        try:
+            results[name] = compare(reference, batch.frame(), **options)
+        except ValueError as error:
+            raise ValueError(f"batch {name!r}: {error}") from error
+    if not results:
+        raise ValueError("no batch has enough rows to be compared")
+    notes = list(plan.notes)
+    if skipped:
+        notes.append(
+            f"Batches not compared: {', '.join(f'{name} ({why})' for name, why in skipped.items())}."
+        )
+    notes += _common_notes(results)
+    frame = _frame(results, {name: read(plan.batches[name], name).n_rows for name in results}, alpha)
+    smallest = max(result.test.smallest_attainable_pvalue for result in results.values())
+    if smallest * len(results) > alpha:
+        notes.append(
+            f"No p-value below {smallest:.2g} is possible, so that one of {len(results)} batches alone "
+            f"cannot be shown to differ at {alpha:g} over all of them; use a larger n_permutations=."
+        )
+    usual = _usual_effects(reference, parts, options) if band else (math.nan, math.nan)
+    return BatchesResult(frame, results, plan.name, len(reference), usual, alpha, skipped, notes)
+
+
+def _frame(results: Mapping[str, DifferenceResult], rows: Mapping[str, int], alpha: float) -> pd.DataFrame:
+    adjusted = holm([result.pvalue for result in results.values()])
+    records = []
+    for (name, result), pvalue in zip(results.items(), adjusted, strict=True):
+        differs = bool(pvalue <= alpha)
+        named = _named_columns(result, alpha / len(results)) if differs else []
+        changes = result.columns.set_index("column")["change"]
+        records.append(
+            {
+                "batch": name,
+                "rows": rows[name],
+                "effect": result.effect,
+                "low": result.effect_interval[0],
+                "high": result.effect_interval[1],
+                "pvalue": result.pvalue,
+                "adjusted": pvalue,
+                "differs": differs,
+                "columns": named,
+                "changes": "; ".join(f"{column} ({changes[column]})" for column in named[:_NAMED]),
+            }
+        )
+    return pd.DataFrame(records)
+
+
+def _named_columns(result: DifferenceResult, level: float) -> list[str]:
+    """Columns that differ, at a level that leaves room for the other batches."""
+    columns = result.columns
+    # A product of a p-value and a count of batches may miss the level by rounding.
+    return columns.loc[columns["selected"] & (columns["pvalue"] <= level * (1 + 1e-12)), "column"].tolist()
+
+
+def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
+    """P-values adjusted for their number by Holm's step-down rule; NaN stays NaN and is not counted.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    array([0.03, 0.06, 0.06])
+    """
+    values = np.asarray(pvalues, dtype=np.float64)
+    adjusted = np.full(len(values), np.nan)
+    known = np.flatnonzero(~np.isnan(values))
+    order = known[np.argsort(values[known], kind="stable")]
+    factors = np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(values[order] * factors))
+    return adjusted
+
+
+def _random_parts(n_rows: int) -> list[NDArray[np.intp]]:
+    count = min(_PARTS, n_rows // _FEWEST_ROWS)
+    if count < 2:
+        return []
+    return [np.sort(part) for part in np.array_split(np.random.default_rng(0).permutation(n_rows), count)]
+
+
+def _usual_effects(
+    reference: pd.DataFrame, parts: Sequence[NDArray[np.intp]], options: Mapping[str, Any]
+) -> tuple[float, float]:
+    """Effects of parts of the reference against the rest of it: no test, no selection."""
+    quick = {**options, "n_permutations": 0, "select": False, "progress": False}
+    effects = []
+    for part in parts:
+        inside = np.zeros(len(reference), dtype=bool)
+        inside[part] = True
+        if inside.sum() < _FEWEST_ROWS or (~inside).sum() < _FEWEST_ROWS:
+            continue
+        effects.append(compare(reference[~inside], reference[inside], **quick).effect)
+    return (min(effects), max(effects)) if effects else (math.nan, math.nan)
+
+
+def _common_notes(results: Mapping[str, DifferenceResult]) -> list[str]:
+    """Notes that all comparisons share; what concerns one batch stays in its result."""
+    every: list[set[str]] = [set(result.notes) for result in results.values()]
+    first = next(iter(results.values())).notes
+    return [note for note in first if all(note in notes for notes in every)]

@@ -1,0 +1,184 @@
+"""Which rows belong to which batch, and which are the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from princdiff.tables.column_values import read_column
+from princdiff.tables.dates import DateError, are_dates, read_dates
+from princdiff.tables.frames import Table, listed, suggestion
+from princdiff.tables.readers import read, stem
+
+PERIODS = {"hour": "h", "day": "D", "week": "W", "month": "M", "quarter": "Q", "year": "Y"}
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The reference, its own batches if it has some, and the batches to compare with it."""
+
+    reference: Table
+    name: str
+    parts: list[NDArray[np.intp]]
+    batches: dict[str, Any]
+    notes: list[str]
+
+
+def plan_of_list(batches: Any, reference: Any) -> Plan:
+    """Batches that are tables of their own.
+
+    Parameters
+    ----------
+    batches : list or dict of tables
+        In their order.
+    reference : table, or name of a batch, or None
+        None: the first batch.
+
+    Returns
+    -------
+    Plan
+    """
+    if isinstance(batches, Mapping):
+        named = {str(name): table for name, table in batches.items()}
+    elif isinstance(batches, (str, Path)) or not isinstance(batches, Iterable) or hasattr(batches, "shape"):
+        raise ValueError(
+            "one table alone has no batches: name its column of dates with time=, or give a list"
+        )
+    else:
+        tables = list(batches)
+        named = dict(zip(_batch_names(tables), tables, strict=True))
+    if isinstance(reference, int) or (isinstance(reference, str) and reference in named):
+        key = reference if isinstance(reference, str) else next(iter(named))
+        if isinstance(reference, int) and reference != 1:
+            raise ValueError(
+                f"reference={reference}: with a list of batches, give a table or 1 for the first"
+            )
+        reference = named.pop(key)
+        name = key
+    elif reference is None:
+        name = next(iter(named), "")
+        reference = named.pop(name, None)
+    else:
+        name = stem(Path(reference)) if isinstance(reference, (str, Path)) else "the reference"
+    if not named:
+        raise ValueError("there is no batch to compare with the reference")
+    return Plan(read(reference, "the reference"), name, [], named, [])
+
+
+def _batch_names(tables: Sequence[Any]) -> list[str]:
+    """Files are called by their names, or by their paths where names repeat; other tables by their number."""
+    names = [
+        stem(Path(table)) if isinstance(table, (str, Path)) else f"batch {number}"
+        for number, table in enumerate(tables, start=1)
+    ]
+    if len(set(names)) < len(names):
+        names = [
+            str(table) if isinstance(table, (str, Path)) else name
+            for table, name in zip(tables, names, strict=True)
+        ]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"batches: {twice!r} is given twice")
+    return names
+
+
+def plan_in_time(table: Any, reference: Any, time: str, every: str) -> Plan:
+    """Batches that are periods of one table.
+
+    Parameters
+    ----------
+    table : path or DataFrame
+        Rows with dates.
+    reference : table, int, str, list of str or None
+        Another table, how many of the first periods, or names of periods.
+    time : str
+        Column of dates.
+    every : str
+        Length of a period.
+
+    Returns
+    -------
+    Plan
+    """
+    source = read(table, "the table")
+    periods, notes = _periods_of(source, time, every)
+    frame = _without(source, time)
+    order = sorted(set(periods) - {""})
+    rows = {period: np.flatnonzero(periods == period) for period in order}
+    if (isinstance(reference, (int, np.integer)) and not isinstance(reference, bool)) or reference is None:
+        count = 1 if reference is None else int(reference)
+        if not 0 < count < len(order):
+            raise ValueError(f"reference={count}: there are {len(order)} periods, {listed(order)}")
+        chosen = order[:count]
+    elif isinstance(reference, (str, list, tuple)) and not _is_file(reference):
+        chosen = [reference] if isinstance(reference, str) else [str(period) for period in reference]
+        strange = [period for period in chosen if period not in rows]
+        if strange:
+            hint = suggestion(strange[0], order) or f"; there are {listed(order)}"
+            raise ValueError(f"reference: there is no {every} {strange[0]!r}{hint}")
+    else:
+        other = read(reference, "the reference")
+        if time in other.columns:
+            other = _from_rows(_without(other, time), other.label)
+        return Plan(other, other.label, [], {period: frame.iloc[rows[period]] for period in order}, notes)
+    inside = np.concatenate([rows[period] for period in chosen])
+    starts = np.cumsum([0, *(len(rows[period]) for period in chosen)])
+    parts = [np.arange(start, stop) for start, stop in pairwise(starts)]
+    name = chosen[0] if len(chosen) == 1 else f"{chosen[0]} to {chosen[-1]}"
+    return Plan(
+        _from_rows(frame.iloc[inside], name),
+        name,
+        parts if len(parts) > 2 else [],
+        {period: frame.iloc[rows[period]] for period in order if period not in chosen},
+        notes,
+    )
+
+
+def _is_file(reference: Any) -> bool:
+    return isinstance(reference, str) and Path(reference).expanduser().is_file()
+
+
+def _from_rows(frame: pd.DataFrame, label: str) -> Table:
+    """Rows of a data frame as a table."""
+    return read(frame.reset_index(drop=True), label)
+
+
+def _without(source: Table, time: str) -> pd.DataFrame:
+    frame = source.frame()
+    return frame.drop(columns=[time]) if time in frame.columns else frame
+
+
+def _periods_of(source: Table, time: str, every: str) -> tuple[NDArray, list[str]]:
+    """The period of each row, as text that sorts; empty where the date is missing."""
+    known = source.describing()
+    if time not in known:
+        raise ValueError(f"time: there is no column {time!r} in {source.label}{suggestion(time, known)}")
+    part = read_column(source.column(time))
+    if part.kind != "date" and not (part.codes is not None and are_dates(part.levels)):
+        raise ValueError(f"time: column {time!r} holds no dates ({part.remark or part.kind})")
+    try:
+        dates = read_dates([part])
+    except DateError as error:
+        raise ValueError(f"time: column {time!r}: {error}") from error
+    missing = np.isnat(dates)
+    index = pd.DatetimeIndex(dates[~missing])
+    names = np.full(len(dates), "", dtype=object)
+    names[~missing] = _period_names(index, every)
+    notes = [f"{missing.sum()} rows without a date in {time!r} belong to no batch."] if missing.any() else []
+    return names, notes
+
+
+def _period_names(index: pd.DatetimeIndex, every: str) -> list[str]:
+    if every == "week":
+        # The Monday it begins with: "2024-01-01/2024-01-07" is too long for an axis.
+        return [f"{day:%Y-%m-%d}" for day in index.to_period("W").start_time]
+    if every == "hour":
+        return [f"{day:%Y-%m-%d %H}h" for day in index]
+    return [str(period) for period in index.to_period(PERIODS[every])]

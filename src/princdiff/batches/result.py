@@ -1,0 +1,145 @@
+"""What was found when batches were compared with a reference."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from princdiff.data.validate import check_choice
+from princdiff.result import DifferenceResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BatchesResult:
+    """Outcome of `compare_batches`.
+
+    Attributes
+    ----------
+    frame : DataFrame with one row per batch, in their order
+        Columns batch, rows, effect, low, high (about 95 % confidence, in standard deviations), pvalue,
+        adjusted (p-value adjusted for the number of batches), differs, columns (names of those that differ,
+        with the family-wise error over all columns and batches, the clearest first), changes (the same in
+        words).
+    results : dict of str to DifferenceResult
+        The comparison of each batch with the reference.
+    reference : str
+        What the batches are compared with.
+    reference_rows : int
+        Its rows.
+    band : (float, float)
+        Smallest and largest effect of parts of the reference against the rest of it; NaN if not looked for.
+    alpha : float
+        Level at which a batch differs.
+    skipped : dict
+        Batches that were not compared, and why.
+    notes : list of str
+        What was left out or changed.
+
+    Examples
+    --------
+    See `compare_batches`.
+    """
+
+    frame: pd.DataFrame
+    results: dict[str, DifferenceResult]
+    reference: str
+    reference_rows: int
+    band: tuple[float, float] = (math.nan, math.nan)
+    alpha: float = LEVEL
+    skipped: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def to_frame(self, by: str = "batch") -> pd.DataFrame:
+        """The answer as a table.
+
+        Parameters
+        ----------
+        by : {"batch", "column"}, default="batch"
+            One row per batch, or one per column that differs in some batch.
+
+        Returns
+        -------
+        DataFrame
+            By batch: `frame`. By column, the earliest first: column, first (batch in which it differs),
+            batches (in how many), change (in the last of them, in words).
+        """
+        check_choice("by", by, ("batch", "column"))
+        return self.frame.copy() if by == "batch" else self._by_column()
+
+    def _by_column(self) -> pd.DataFrame:
+        found: dict[str, dict[str, Any]] = {}
+        for batch, named in zip(self.frame["batch"], self.frame["columns"], strict=True):
+            changes = self.results[batch].columns.set_index("column")["change"]
+            for name in named:
+                entry = found.setdefault(name, {"column": name, "first": batch, "batches": 0, "change": ""})
+                entry["batches"] += 1
+                entry["change"] = str(changes[name])
+        return pd.DataFrame(list(found.values()), columns=["column", "first", "batches", "change"])
+
+    @property
+    def began(self) -> str | None:
+        """The first batch that differs from the reference, or None."""
+        batches = self.frame.loc[self.frame["differs"], "batch"]
+        return None if batches.empty else str(batches.iloc[0])
+
+    def headline(self) -> str:
+        """Whether batches differ, since when, and in what."""
+        count, total = int(self.frame["differs"].sum()), len(self.frame)
+        if not count:
+            return f"None of {total} batches could be shown to differ from {self.reference}."
+        first = self.frame[self.frame["differs"]].iloc[0]
+        what = f" in {first['changes']}" if first["changes"] else ""
+        return (
+            f"{count} of {total} batches differ{'s' if count == 1 else ''} from {self.reference}; the first "
+            f"is {first['batch']} (adjusted p = {first['adjusted']:.2g}), which differs{what}."
+        )
+
+    def summary(self, width: int = 100) -> str:
+        """A text that a person reads: the answer, a chart of the effects, and the columns.
+
+        Parameters
+        ----------
+        width : int, default=100
+            Columns of the terminal.
+
+        Returns
+        -------
+        str
+        """
+        from princdiff.present.batches import batches_lines
+        from princdiff.present.terminal import Screen
+
+        return "\n".join(batches_lines(self, Screen(width=width)))
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        return (
+            f"<BatchesResult {len(self.frame)} batches against {self.reference}: "
+            f"{int(self.frame['differs'].sum())} differ>"
+        )
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the effect of each batch with its interval, and the band of the reference.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; default a new figure.
+
+        Returns
+        -------
+        Axes
+        """
+        from princdiff.present.batches import effects_over_batches
+
+        return effects_over_batches(self, ax)

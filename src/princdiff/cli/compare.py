@@ -1,0 +1,328 @@
+"""``princdiff compare``: two files, or the groups of one file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from princdiff.cli import parser as types
+from princdiff.cli.outputs import check_outputs
+from princdiff.cli.streams import (
+    BAD_INPUT,
+    DIFFERENT,
+    SAME,
+    STANDARD_STREAM,
+    distinct,
+    fail,
+    print_notes,
+    say,
+    screen_of,
+    source,
+    warnings_as_notes,
+)
+
+if TYPE_CHECKING:
+    from princdiff.result import DifferenceResult
+
+_EXAMPLES = """\
+examples:
+  princdiff compare before.csv after.csv --missing impute
+  princdiff compare cells.parquet --groups tissue --html report.html
+  princdiff compare visits.csv --groups visit --blocks patient --features age,weight --n-jobs 4
+  princdiff compare march.csv april.csv --fail-below 0.01 --min-effect 0.1 --quiet    in CI
+  zcat may.csv.gz | princdiff compare april.csv -
+
+exit codes: 0 no difference by the rule given, or no rule; 1 they differ by it; 2 bad input; 130 interrupted
+"""
+_METHODS = "auto, energy, ...; an unknown name lists them"
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    """Add the command to the parser."""
+    parser = types.add_command(
+        commands,
+        "compare",
+        "compare two files, or the groups of rows of one file",
+        _EXAMPLES,
+        usage="princdiff compare FILE OTHER [options]\n       princdiff compare FILE --groups COL [options]",
+    )
+    parser.set_defaults(run=_run)
+    parser.add_argument("file", metavar="FILE", help=types.FORMATS)
+    parser.add_argument(
+        "other", metavar="OTHER", nargs="?", help="a second file with the same columns, in any order"
+    )
+    add_table_options(parser.add_argument_group("rows and columns"), grouped=True)
+    add_method_options(parser.add_argument_group("method"))
+    files = parser.add_argument_group("output")
+    files.add_argument("--html", metavar="FILE", help="write a report: one page that works offline")
+    files.add_argument(
+        "--json",
+        metavar="FILE.json",
+        nargs="?",
+        const=STANDARD_STREAM,
+        help="write everything as JSON, to the standard output if no file is named",
+    )
+    files.add_argument("--save", metavar="FILE", help="save the result, for princdiff score")
+    types.add_output(files)
+    rule = parser.add_argument_group("decision")
+    rule.add_argument(
+        "--fail-below", metavar="P", type=types.probability, help="exit with 1 if the p-value is below this"
+    )
+    rule.add_argument(
+        "--min-effect",
+        metavar="E",
+        type=types.not_negative,
+        help="... and the effect is at least this many standard deviations",
+    )
+
+
+def add_table_options(rows: argparse._ActionsContainer, *, grouped: bool) -> None:
+    """Which rows and columns are compared."""
+    if grouped:
+        rows.add_argument("--groups", metavar="COL", help="the column of one file that tells the groups")
+    rows.add_argument(
+        "--features",
+        metavar="A,B,C",
+        type=types.names,
+        action="extend",
+        help="columns to compare; quote names with a comma: '\"a,b\",c'",
+    )
+    rows.add_argument(
+        "--missing",
+        choices=("error", "impute", "drop"),
+        default="error",
+        metavar="HOW",
+        help="missing values: error (default), impute (fill and mark), drop (their rows)",
+    )
+    rows.add_argument(
+        "--dates",
+        choices=("skip", "parts"),
+        default="skip",
+        metavar="HOW",
+        help="dates: skip (default), parts (year, month, weekday, hour, days)",
+    )
+    rows.add_argument(
+        "--strict", action="store_true", help="a column that cannot be compared is an error, not a note"
+    )
+    if not grouped:
+        return
+    rows.add_argument("--sample-weight", "--weights", metavar="COL", help="column of row weights")
+    rows.add_argument("--blocks", metavar="COL", help="column of pairs, strata or donors")
+    rows.add_argument(
+        "--permute",
+        choices=("auto", "within", "whole"),
+        metavar="HOW",
+        help="relabel rows within their block, or whole blocks; default auto",
+    )
+    rows.add_argument(
+        "--covariates",
+        metavar="A,B,C",
+        type=types.names,
+        action="extend",
+        help="columns whose linear effect the test takes out",
+    )
+
+
+def add_method_options(method: argparse._ActionsContainer) -> None:
+    """How it is compared: options that `method_options` reads."""
+    method.add_argument(
+        "--n-features",
+        metavar="K|auto",
+        type=types.count_or_auto,
+        default="auto",
+        help="features that the direction may use; default auto: by rows kept aside",
+    )
+    method.add_argument(
+        "--n-components",
+        "--components",
+        metavar="K|auto",
+        type=types.count_or_auto,
+        default=1,
+        help="directions in succession (default 1); auto: as many as differ",
+    )
+    method.add_argument(
+        "--divergence", metavar="NAME", default="auto", help=f'what "different" means: {_METHODS}'
+    )
+    method.add_argument(
+        "--n-permutations",
+        "--permutations",
+        metavar="N",
+        type=types.count,
+        default=999,
+        help="relabellings of the test (default 999); 0 leaves out the test",
+    )
+    method.add_argument(
+        "--scale",
+        choices=("pooled", "none", "within"),
+        default="pooled",
+        metavar="HOW",
+        help="divide by the sd: pooled (default), none, within (of each group)",
+    )
+    method.add_argument(
+        "--error",
+        choices=("fwer", "fdr"),
+        default="fwer",
+        metavar="RATE",
+        help="columns named: fwer (default: no false one), fdr (few false ones)",
+    )
+    method.add_argument(
+        "--certify", action="store_true", help="bound the best possible direction also where that takes long"
+    )
+    method.add_argument(
+        "--seed", "--random-state", metavar="N", type=types.count, default=0, help="seed (default 0)"
+    )
+    method.add_argument("--n-jobs", "--jobs", metavar="N", type=types.jobs, help="threads; -1 for all cores")
+    method.add_argument(
+        "--time-budget",
+        metavar="SEC",
+        type=types.positive,
+        help="shorten or leave out steps after this time, and say so",
+    )
+
+
+def method_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options of `add_method_options` and of all tables, as `compare` takes them."""
+    return {
+        "features": arguments.features,
+        "missing": arguments.missing,
+        "dates": arguments.dates,
+        "strict": arguments.strict,
+        "n_features": arguments.n_features,
+        "n_components": arguments.n_components,
+        "divergence": arguments.divergence,
+        "n_permutations": arguments.n_permutations,
+        "scale": None if arguments.scale == "none" else arguments.scale,
+        "error": arguments.error,
+        "certify": True if arguments.certify else "auto",
+        "random_state": arguments.seed,
+        "n_jobs": arguments.n_jobs,
+        "time_budget": arguments.time_budget,
+        "progress": sys.stderr.isatty() and not arguments.quiet,
+    }
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    _check_sources(arguments)
+    check_rule(arguments)
+    check_outputs(
+        {"--html": arguments.html, "--json": arguments.json, "--save": arguments.save},
+        [arguments.file, arguments.other],
+    )
+    from princdiff.comparison import compare
+
+    caught: list[str] = []
+    with warnings_as_notes(caught):
+        result = compare(
+            source(arguments.file),
+            None if arguments.other is None else source(arguments.other),
+            groups=arguments.groups,
+            blocks=arguments.blocks,
+            permute=arguments.permute or "auto",
+            covariates=arguments.covariates,
+            sample_weight=arguments.sample_weight,
+            **method_options(arguments),
+        )
+    _print_answer(result, caught, arguments)
+    written = _write(result, arguments)
+    code, decision = _decide(result, arguments)
+    if arguments.json != STANDARD_STREAM and not arguments.quiet:
+        screen = screen_of(sys.stdout, arguments)
+        lines = [f"{what}: {path}" for what, path in written]
+        lines += screen.prose(decision) if decision else []
+        if lines:
+            say("\n".join(["", *lines]))
+    if code == BAD_INPUT:
+        return fail(decision, arguments)
+    return code
+
+
+def _print_answer(result: DifferenceResult, caught: Sequence[str], arguments: argparse.Namespace) -> None:
+    """Print the answer with its notes; where they are not part of it they go to the standard error."""
+    from princdiff.present.terminal import answer, printable
+    from princdiff.result import wording
+
+    notes = distinct([*result.notes, *caught])
+    if arguments.json == STANDARD_STREAM:
+        print_notes(notes, arguments)
+        say(result.to_json())
+    elif arguments.quiet:
+        print_notes(distinct([*caught, *cut_short(result)]), arguments)
+        say(printable(wording.headline(result)))
+    else:
+        say("\n".join(answer(result, screen_of(sys.stdout, arguments), notes=notes)))
+
+
+def cut_short(result: DifferenceResult) -> list[str]:
+    """What was left out for want of time: never hidden, as the answer rests on less than was asked for."""
+    found = [note for note in result.notes if "time budget" in note]
+    test = result.test
+    if not found and not test.exact and test.n_permutations < test.asked:
+        found.append(f"{test.n_permutations} instead of {test.asked} permutations were made")
+    return found
+
+
+def _write(result: DifferenceResult, arguments: argparse.Namespace) -> list[tuple[str, str]]:
+    """Write the files asked for, each at once or not at all."""
+    written = []
+    if arguments.save:
+        result.save(arguments.save)
+        written.append(("Result", arguments.save))
+    if arguments.json and arguments.json != STANDARD_STREAM:
+        result.to_json(arguments.json)
+        written.append(("JSON", arguments.json))
+    if arguments.html:
+        result.to_html(arguments.html)
+        written.append(("Report", arguments.html))
+    return written
+
+
+def _decide(result: DifferenceResult, arguments: argparse.Namespace) -> tuple[int, str]:
+    """The exit code by the rule given, and the reason in words."""
+    if arguments.fail_below is None:
+        return SAME, ""
+    least, limit = arguments.min_effect or 0.0, arguments.fail_below
+    large, small = result.effect >= least, result.pvalue < limit
+    smallest = result.test.smallest_attainable_pvalue
+    smallest = smallest if smallest == smallest else 1.0
+    if large and not small and smallest >= limit:
+        return BAD_INPUT, (
+            f"cannot decide by --fail-below {limit:g}: no p-value below {smallest:.2g} was possible in the "
+            "test that was made; use more --n-permutations, more time or more rows"
+        )
+    sides = [f"p = {result.pvalue:.2g} is {'below' if small else 'not below'} {limit:g}"]
+    if arguments.min_effect is not None:
+        sides.append(f"the effect {result.effect:.2g} is {'at least' if large else 'below'} {least:g}")
+    joined = (", but " if large != small and len(sides) == 2 else " and ").join(sides)
+    if large and small:
+        return DIFFERENT, f"Decision: the groups differ by the rule given: {joined} (exit code 1)."
+    return SAME, f"Decision: no difference by the rule given: {joined} (exit code 0)."
+
+
+# Checks before the work -------------------------------------------------------------------------------------
+
+
+def _check_sources(arguments: argparse.Namespace) -> None:
+    if arguments.other is None and arguments.groups is None:
+        raise ValueError("one file alone has nothing to differ from: give a second file, or --groups COLUMN")
+    if arguments.other is not None and arguments.groups is not None:
+        raise ValueError("give two files, or one file with --groups, not both")
+    if arguments.file == arguments.other == STANDARD_STREAM:
+        raise ValueError("the standard input can be read once only: give - for one of the files")
+    if arguments.permute is not None and arguments.blocks is None:
+        raise ValueError("--permute says what to do with blocks, and needs --blocks COLUMN")
+
+
+def check_rule(arguments: argparse.Namespace) -> None:
+    """A rule that can never say 1 would keep a pipeline green for ever."""
+    limit, count = arguments.fail_below, arguments.n_permutations
+    if limit is None:
+        if arguments.min_effect is not None:
+            raise ValueError("--min-effect is a part of the rule of --fail-below, which is missing")
+        return
+    if 1 / (count + 1) >= limit:
+        enough = int(1 / limit + 1e-9)
+        raise ValueError(
+            f"with --n-permutations {count} no p-value can be below {limit:g}: use at least {enough}"
+        )

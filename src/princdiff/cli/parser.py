@@ -1,0 +1,161 @@
+"""Arguments: a parser whose errors are one line and whose help fits the screen, and the types of values."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import difflib
+from typing import NoReturn
+
+EXIT_CODES = """\
+exit codes:
+  0    no decision was asked for, or the groups do not differ by the rule given
+  1    the groups differ by the rule given (--fail-below, --min-effect; score: --max-effect)
+  2    bad input or usage, or a rule that the test made cannot decide
+  130  interrupted
+"""
+FORMATS = "csv, tsv (also .gz), parquet, feather, npz, npy, h5ad; - is standard input"
+_OPTION_COLUMN = 25
+_WIDTH = 100
+
+
+class UsageError(Exception):
+    """Arguments that make no sense."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Errors are one line and hint at what was probably meant."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of ending the process."""
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def, override]
+        """Refuse unknown options here: only the parser of the subcommand knows its options."""
+        namespace, unknown = super().parse_known_args(args, namespace)
+        strange = next((word for word in unknown if word.startswith("-") and word != "-"), None)
+        if strange is not None:
+            name = strange.split("=")[0]
+            close = difflib.get_close_matches(name, self._option_string_actions, n=1, cutoff=0.7)
+            self.error(f"there is no option {name}" + (f"; did you mean {close[0]}?" if close else ""))
+        return namespace, unknown
+
+
+class OneLineFormatter(argparse.RawDescriptionHelpFormatter):
+    """One line for each option, so that all of them fit the screen: the first name, and a short help."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=_OPTION_COLUMN, width=_WIDTH)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if not action.option_strings:
+            return super()._format_action_invocation(action)
+        name = next(word for word in action.option_strings if word.startswith("--"))
+        if action.nargs == 0:
+            return name
+        return f"{name} {self._format_args(action, self._get_default_metavar_for_optional(action))}"
+
+
+def add_command(
+    commands: argparse._SubParsersAction, name: str, what: str, examples: str, usage: str | None = None
+) -> Parser:
+    """A subcommand with its help."""
+    parser = commands.add_parser(
+        name,
+        help=what,
+        usage=usage,
+        description=what[0].upper() + what[1:] + ".",
+        epilog=examples,
+        formatter_class=OneLineFormatter,
+        allow_abbrev=False,
+        add_help=False,
+    )
+    # Who reads it knows it.
+    parser.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)
+    parser._positionals.title = "files"
+    return parser
+
+
+def add_output(files: argparse._ActionsContainer) -> None:
+    """Options that all commands have."""
+    files.add_argument("--quiet", action="store_true", help="print the answer only, in one line")
+    files.add_argument("--no-color", action="store_true", help="no colours (NO_COLOR is respected too)")
+    # Named by the message that it helps with.
+    files.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
+
+
+# Types of values --------------------------------------------------------------------------------------------
+
+
+def names(text: str) -> list[str]:
+    """Names between commas; one that holds a comma is quoted, as in a csv file."""
+    found = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+    if not found or not all(found):
+        raise argparse.ArgumentTypeError(f"names between commas are expected, got {text!r}")
+    return found
+
+
+def _number(text: str, what: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not abs(value) < float("inf"):
+        raise argparse.ArgumentTypeError(f"{what} is expected, got {text!r}")
+    return value
+
+
+def count(text: str) -> int:
+    """A whole number, 0 or more."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"a whole number, 0 or more, is expected, got {text!r}")
+    return int(text)
+
+
+def count_or_auto(text: str) -> int | str:
+    """A whole number, 1 or more, or auto."""
+    if text == "auto":
+        return text
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise argparse.ArgumentTypeError(f"a whole number, 1 or more, or auto is expected, got {text!r}")
+    return int(text)
+
+
+def jobs(text: str) -> int:
+    """A number of threads."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if not value:
+        raise argparse.ArgumentTypeError(f"a number of threads (-1: all cores) is expected, got {text!r}")
+    return value
+
+
+def positive(text: str) -> float:
+    """A number above 0."""
+    value = _number(text, "a positive number")
+    if value <= 0:
+        raise argparse.ArgumentTypeError(f"a positive number is expected, got {text!r}")
+    return value
+
+
+def not_negative(text: str) -> float:
+    """A number, 0 or more."""
+    value = _number(text, "a number, 0 or more,")
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"a number, 0 or more, is expected, got {text!r}")
+    return value
+
+
+def effect_or_auto(text: str) -> float | str:
+    """An effect, or auto: what batches of the reference differ among themselves."""
+    return text if text == "auto" else not_negative(text)
+
+
+def probability(text: str) -> float:
+    """A number above 0, at most 1."""
+    value = _number(text, "a number between 0 and 1")
+    if not 0 < value <= 1:
+        raise argparse.ArgumentTypeError(f"a number between 0 and 1 is expected, got {text!r}")
+    return value

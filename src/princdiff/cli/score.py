@@ -1,0 +1,91 @@
+"""``princdiff score``: a new batch of rows by a saved comparison."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from princdiff.cli import parser as types
+from princdiff.cli.streams import (
+    DIFFERENT,
+    SAME,
+    STANDARD_STREAM,
+    print_notes,
+    say,
+    screen_of,
+    source,
+    warnings_as_notes,
+)
+
+_EXAMPLES = """\
+examples:
+  princdiff compare march.csv april.csv --save result.json
+  princdiff score result.json may.csv
+  princdiff score result.json may.csv --group march --max-effect 0.2
+
+"""
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    """Add the command to the parser."""
+    parser = types.add_command(
+        commands,
+        "score",
+        "judge a new batch of rows by a saved comparison",
+        _EXAMPLES + types.EXIT_CODES,
+        usage="princdiff score RESULT FILE [options]",
+    )
+    parser.set_defaults(run=_run)
+    parser.add_argument("result", metavar="RESULT", help="a comparison written with princdiff compare --save")
+    parser.add_argument("file", metavar="FILE", help="the new rows; - for the standard input")
+    parser.add_argument("--group", metavar="NAME", help="the group to judge by; default the closest one")
+    parser.add_argument(
+        "--max-effect",
+        metavar="E",
+        type=types.not_negative,
+        help="exit with 1 if the batch is more than this many of the group's standard deviations away",
+    )
+    types.add_output(parser)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from princdiff.present.terminal import judgement, printable
+    from princdiff.result import load
+
+    caught: list[str] = []
+    with warnings_as_notes(caught):
+        result = load(arguments.result)
+        if arguments.group is not None and arguments.group not in result.groups:
+            from princdiff.tables.frames import listed, suggestion
+
+            hint = suggestion(arguments.group, result.groups) or f"; there are {listed(list(result.groups))}"
+            raise ValueError(f"--group: {arguments.result} has no group {arguments.group!r}{hint}")
+        scores = result.score(source(arguments.file))
+    print_notes(caught, arguments)
+    of_group = scores[scores["closest"] if arguments.group is None else scores["group"] == arguments.group]
+    worst = of_group.loc[of_group["effect"].idxmax()]
+    rows = int(worst["rows"])
+    where = "closest to" if arguments.group is None else "compared with"
+    name = "the standard input" if arguments.file == STANDARD_STREAM else Path(arguments.file).name
+    sentence = (
+        f"{name}: {rows} row{'s' if rows != 1 else ''}, {where} {worst['group']}, "
+        f"{worst['effect']:.2g} standard deviations away along the direction of the comparison."
+    )
+    screen = screen_of(sys.stdout, arguments)
+    if arguments.quiet:
+        say(printable(sentence))
+    else:
+        lines = [screen.bold(line) for line in screen.prose(sentence)]
+        say("\n".join([*lines, "", *judgement(scores, screen)]))
+    if arguments.max_effect is None:
+        return SAME
+    apart = bool(worst["effect"] > arguments.max_effect)
+    if not arguments.quiet:
+        words = ("differs", "above", DIFFERENT) if apart else ("does not differ", "not above", SAME)
+        decision = (
+            f"Decision: the batch {words[0]} by the rule given: the effect {worst['effect']:.2g} is "
+            f"{words[1]} {arguments.max_effect:g} (exit code {words[2]})."
+        )
+        say("\n".join(["", *screen.prose(decision)]))
+    return DIFFERENT if apart else SAME

@@ -1,0 +1,84 @@
+"""What is printed where: the answer on the standard output, notes and errors on the standard error."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from princdiff.present.terminal import Screen
+
+SAME, DIFFERENT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+STANDARD_STREAM = "-"
+
+
+def source(path: str) -> Any:
+    """A file to read: its path, or the standard input."""
+    return sys.stdin.buffer if path == STANDARD_STREAM else path
+
+
+def screen_of(stream: IO[str], arguments: argparse.Namespace) -> Screen:
+    """What a stream can show."""
+    from princdiff.present.terminal import Screen
+
+    return replace(Screen.of(stream, no_colour=arguments.no_color), command_line=True)
+
+
+@contextmanager
+def warnings_as_notes(notes: list[str]) -> Iterator[None]:
+    """Collect warnings as sentences, each once; those about versions of libraries are not for users."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for technical in (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ImportWarning):
+            warnings.simplefilter("ignore", technical)
+        yield
+    notes.extend(dict.fromkeys(str(warning.message) for warning in caught))
+
+
+def distinct(notes: Sequence[str]) -> list[str]:
+    """Notes without those that another one says too, with more words."""
+    kept: list[str] = []
+    for note in dict.fromkeys(notes):
+        start = note.rstrip(".")
+        if not any(other != note and other.startswith(start) for other in notes):
+            kept.append(note)
+    return kept
+
+
+def print_notes(notes: Sequence[str], arguments: argparse.Namespace) -> None:
+    """Notes on the standard error, one line each."""
+    from princdiff.present.terminal import in_options, printable
+
+    screen = screen_of(sys.stderr, arguments)
+    for note in notes:
+        print(screen.paint("note:", "33"), in_options(printable(note)), file=sys.stderr)
+
+
+def say(text: str) -> None:
+    """Print; a reader who has gone (``| head``) is no error, and files and the exit code still follow."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def fail(message: str, arguments: argparse.Namespace, code: int = BAD_INPUT) -> int:
+    """One line that says what is wrong."""
+    from princdiff.present.terminal import in_options, printable
+
+    line = in_options(printable(" ".join(message.split())))
+    prefix = "princdiff:"
+    if sys.stderr.isatty():
+        screen = screen_of(sys.stderr, arguments)
+        # A progress bar may stand in the line.
+        prefix = ("\r\x1b[K" if screen.colour else "\n") + screen.paint(prefix, "31")
+    print(prefix, line, file=sys.stderr, flush=True)
+    return code

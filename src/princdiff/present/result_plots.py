@@ -1,0 +1,141 @@
+"""Pictures of a comparison: what `DifferenceResult.plot_...` draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from princdiff.present import plots
+from princdiff.result import wording
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from princdiff.result import DifferenceResult
+
+_MOST_LEVELS = 14
+
+
+def projection(result: DifferenceResult, component: int, ax: Axes | None) -> Axes:
+    """The groups along a direction, with the answer above."""
+    names = wording.group_names(result)
+    stored = result.reference.components[component]
+    quantiles = {name: stored[group].quantiles for name, group in zip(names, result.groups, strict=True)}
+    effect = f"{result.effect:.2g} standard deviations apart"
+    title = f"{wording.format_pvalue(result)}, {effect}"
+    if component > 0:
+        title = f"component {component + 1}: {wording.component_facts(result, component)}".rstrip(".")
+    return plots.quantile_densities(quantiles, result.reference.levels, title=title, ax=ax)
+
+
+def weights(result: DifferenceResult, component: int, top: int, ax: Axes | None) -> Axes:
+    """The leading features' weights and shares."""
+    direction = result.directions.iloc[:, component]
+    column = "share" if component == 0 else f"share {component + 1}"
+    shares = None
+    if result.table[column].notna().any():
+        shares = result.table.set_index("feature")[column].reindex(direction.index).to_numpy()
+    return plots.weights(direction.to_numpy(), direction.index, shares=shares, top=top, ax=ax)
+
+
+def columns(result: DifferenceResult, top: int, ax: Axes | None) -> Axes:
+    """How much the leading columns differ, and what changed."""
+    frame = result.columns
+    chosen = frame[frame["selected"].astype(bool)]
+    shown = chosen if len(chosen) else frame.sort_values("effect", ascending=False, kind="stable")
+    shown = shown.head(top)
+    ax = plots.sizes(
+        shown["column"].astype(str).tolist(),
+        shown["effect"].to_numpy(float),
+        shown["selected"].to_numpy(bool),
+        changes=shown["change"].astype(str).tolist(),
+        ax=ax,
+    )
+    names = " and ".join(plots.shortened(name, 24) for name in wording.group_names(result))
+    names = names if len(result.groups) <= 2 else f"{len(result.groups)} groups"
+    ax.set_title(f"{names}: {wording.format_pvalue(result)}", loc="left", fontsize="medium")
+    return ax
+
+
+def feature(result: DifferenceResult, name: str, ax: Axes | None) -> Axes:
+    """A column or one of its features in each group: levels and flags as bars, numbers as histograms.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column or feature, or its distribution is not kept.
+    """
+    table = result.table
+    own = table[table["feature"] == name]
+    if own.empty:
+        own = table[table["column"] == name]
+    if own.empty:
+        raise ValueError(f"no column or feature is called {name!r}")
+    kinds = own["kind"].tolist()
+    if all(kind in ("proportion", "missing") for kind in kinds):
+        return _proportions(result, own["feature"].tolist(), name, ax)
+    # Of a number and the mark of its gaps, or the parts of a date, the one that moved most.
+    numbers = own[~own["kind"].isin(["proportion", "missing"])]
+    leading = str(numbers["feature"].iat[int(np.argmax(numbers["effect"].to_numpy(float)))])
+    if leading not in result.distributions:
+        raise ValueError(f"no distribution of {leading!r} is kept; only those of the leading features are")
+    stored = result.distributions[leading]
+    names = wording.group_names(result)
+    shares = {label: stored.shares[group] for label, group in zip(names, result.groups, strict=True)}
+    return plots.histograms(stored.edges, shares, leading, values=stored.values, ax=ax)
+
+
+def _proportions(result: DifferenceResult, features: list[str], name: str, ax: Axes | None) -> Axes:
+    """Levels, the largest change first; what there is no room for is one line."""
+    means = result.table.set_index("feature").loc[features, [f"mean {group}" for group in result.groups]]
+    values = means.to_numpy(float)
+    order = np.argsort(-np.ptp(values, axis=1), kind="stable")
+    labels = [_level(result, feature) for feature in features]
+    shown = [labels[place] for place in order]
+    values = values[order]
+    if len(shown) > _MOST_LEVELS + 1:
+        rest = len(shown) - _MOST_LEVELS
+        values = np.vstack([values[:_MOST_LEVELS], values[_MOST_LEVELS:].sum(axis=0)])
+        shown = [*shown[:_MOST_LEVELS], f"{rest} other levels"]
+    return plots.bars(shown, dict(zip(wording.group_names(result), values.T, strict=True)), name, ax=ax)
+
+
+def _level(result: DifferenceResult, feature: str) -> str:
+    """What a feature shows of its column."""
+    column = str(result.table.loc[result.table["feature"] == feature, "column"].iat[0])
+    if feature == column:
+        return "1"
+    return feature.removeprefix(f"{column} = ") if feature != f"{column} (missing)" else "missing"
+
+
+def relations(result: DifferenceResult, top: int, axes: Sequence[Axes] | None) -> NDArray[np.object_]:
+    """Correlations of the features whose pairs go together differently, in each group, and their difference.
+
+    Raises
+    ------
+    ValueError
+        If no pair was looked at.
+    """
+    pairs = result.relations
+    if pairs.empty:
+        raise ValueError("no pairs of features were compared, so there is nothing to draw")
+    # Features of pairs that differ first, in the order of the pairs.
+    ordered = pairs.sort_values("selected", ascending=False, kind="stable")
+    named = dict.fromkeys(str(name) for pair in ordered[["first", "second"]].to_numpy() for name in pair)
+    names = list(named)[:top]
+    place = {name: index for index, name in enumerate(names)}
+    matrices = {label: np.full((len(names), len(names)), np.nan) for label in wording.group_names(result)}
+    marked = []
+    for row in pairs.to_dict("records"):
+        first, second = str(row["first"]), str(row["second"])
+        if first not in place or second not in place:
+            continue
+        i, j = place[first], place[second]
+        for matrix, group in zip(matrices.values(), result.groups, strict=True):
+            matrix[i, j] = matrix[j, i] = float(row[f"dependence {group}"])
+        if row["selected"]:
+            marked.append((i, j))
+    return plots.correlations(names, matrices, marked=marked, axes=axes)

@@ -1,0 +1,206 @@
+"""The compare command: from files to an answer, its options and its decisions."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import compare_module, one_line_error
+
+from princdiff.cli import main
+from princdiff.result import load
+from princdiff.result.parts import TestPart
+
+# The whole path ---------------------------------------------------------------------------------------------
+
+
+def test_two_files_as_a_process(files):
+    command = [sys.executable, "-m", "princdiff", "compare", "before.csv", "after.csv"]
+    # The environment is passed on by hand: readline, which pytest loads, sets COLUMNS behind its back.
+    done = subprocess.run(
+        [*command, "--permutations", "19"],
+        capture_output=True,
+        encoding="utf-8",
+        env=dict(os.environ, PYTHONIOENCODING="utf-8"),
+    )
+    assert done.returncode == 0 and done.stderr == ""
+    assert "\x1b" not in done.stdout and "\r" not in done.stdout
+    first_ten = "\n".join(done.stdout.splitlines()[:10])
+    assert "The groups before and after differ (p = 0.05)" in first_ten
+    assert "weight" in first_ten and "below the best possible" in first_ten
+    assert "Permutation test, 19 random relabellings" in done.stdout
+
+
+def test_groups_of_one_file_with_blocks(files, capsys):
+    rows = ["--groups", "arm", "--blocks", "pair", "--features", "age,weight"]
+    code = main(["compare", "both.csv", *rows, "--permutations", "99", "--save", "r.json"])
+    streams = capsys.readouterr()
+    assert code == 0 and "control and treated differ" in streams.out
+    saved = load("r.json")
+    assert set(saved.table["feature"]) == {"age", "weight"} and saved.parameters["permute"] == "within"
+
+
+def test_columns_in_another_order_are_aligned_by_name(files, capsys):
+    pd.read_csv("after.csv")[["weight", "age", "height"]].to_csv("turned.csv", index=False)
+    blocks = ["--permutations", "0", "--scale", "within"]
+    assert main(["compare", "before.csv", "turned.csv", *blocks, "--save", "turned.json"]) == 0
+    assert main(["compare", "before.csv", "after.csv", *blocks, "--save", "straight.json"]) == 0
+    turned, straight = load("turned.json"), load("straight.json")
+    pd.testing.assert_frame_equal(
+        turned.directions, straight.directions.loc[turned.directions.index], check_like=True
+    )
+
+
+def test_help():
+    done = subprocess.run([sys.executable, "-m", "princdiff", "--help"], capture_output=True, text=True)
+    assert done.returncode == 0 and "examples:" in done.stdout and "exit codes:" in done.stdout
+
+
+def test_parsing_imports_nothing_heavy():
+    code = "import sys; from princdiff.cli import main; main(['compare', '--help']); main(['compare'])\n"
+    code += "print(sorted({'numpy', 'pandas', 'scipy', 'sklearn', 'matplotlib'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert done.stderr.startswith("princdiff: the following arguments are required: FILE")
+
+
+@pytest.mark.parametrize("command", ["compare", "watch", "score"])
+def test_help_fits_one_screen_and_has_examples(command, capsys):
+    assert main([command, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert f"usage: princdiff {command}" in text and "exit codes:" in text and "examples:" in text
+    lines = text.splitlines()
+    assert len(lines) <= 55 and max(map(len, lines)) <= 110
+    options = [line for line in lines if line.startswith("  --")]
+    # Each option in one line, with its help.
+    assert options and all(len(line.split("  ")) >= 3 for line in options)
+
+
+def test_demo(monkeypatch):
+    called = []
+    monkeypatch.setattr(importlib.import_module("princdiff.demo"), "main", lambda: called.append(True))
+    assert main(["demo"]) == 0 and called
+
+
+# Options ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ([], {"n_features": "auto", "n_permutations": 999, "scale": "pooled", "missing": "error"}),
+        ([], {"certify": "auto", "strict": False, "random_state": 0, "n_jobs": None, "progress": False}),
+        (["--features", "age,weight"], {"features": ["age", "weight"]}),
+        (["--features", "age", "--features", '"a, b",c'], {"features": ["age", "a, b", "c"]}),
+        (["--n-features", "2"], {"n_features": 2}),
+        (["--permutations", "0"], {"n_permutations": 0}),
+        (["--n-permutations", "19"], {"n_permutations": 19}),
+        (["--n-components", "2"], {"n_components": 2}),
+        (["--components", "auto"], {"n_components": "auto"}),
+        (["--sample-weight", "mass"], {"sample_weight": "mass"}),
+        (["--n-jobs", "2", "--random-state", "3"], {"n_jobs": 2, "random_state": 3}),
+        (["--dates", "parts"], {"dates": "parts"}),
+        ([], {"dates": "skip", "divergence": "auto", "permute": "auto", "error": "fwer"}),
+        (["--error", "fdr"], {"error": "fdr"}),
+        (["--scale", "none"], {"scale": None}),
+        (["--scale", "within"], {"scale": "within"}),
+        (["--blocks", "pair", "--permute", "whole"], {"blocks": "pair", "permute": "whole"}),
+        (["--covariates", "age,height"], {"covariates": ["age", "height"]}),
+        (["--weights", "mass"], {"sample_weight": "mass"}),
+        (["--missing", "impute"], {"missing": "impute"}),
+        (["--strict"], {"strict": True}),
+        (["--certify"], {"certify": True}),
+        (["--seed", "7", "--jobs", "-1"], {"random_state": 7, "n_jobs": -1}),
+        (["--time-budget", "2.5"], {"time_budget": 2.5}),
+    ],
+)
+def test_options_reach_compare(asked, options, expected, capsys):
+    assert main(["compare", "both.csv", "--groups", "arm", *options]) == 0
+    (args, kwargs), *_ = asked
+    assert args == ("both.csv", None) and kwargs["groups"] == "arm"
+    assert {name: kwargs[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--gruops", "arm"], "there is no option --gruops; did you mean --groups?"),
+        (["--permutations", "many"], "a whole number, 0 or more, is expected, got 'many'"),
+        (["--permutations", "-3"], "0 or more"),
+        (["--n-features", "0"], "1 or more, or auto"),
+        (["--scale", "minmax"], "invalid choice: 'minmax'"),
+        (["--fail-below", "2"], "between 0 and 1"),
+        (["--fail-below", "nan"], "between 0 and 1"),
+        (["--time-budget", "0"], "a positive number"),
+        (["--jobs", "0"], "a number of threads"),
+        (["--features", "a,,b"], "names between commas"),
+        (["--permute", "whole"], "needs --blocks"),
+        (["--min-effect", "0.1"], "--fail-below, which is missing"),
+        (["--fail-below", "0.01", "--permutations", "99"], "use at least 100"),
+        (["--fail-below", "0.05", "--permutations", "0"], "no p-value can be below 0.05"),
+        (["--zzz"], "there is no option --zzz (see"),
+        (["third.csv"], "unrecognized arguments: third.csv"),
+        (["--groups", "arm"], "not both"),
+    ],
+)
+def test_usage_errors_are_one_line(asked, options, message, capsys):
+    assert main(["compare", "before.csv", "after.csv", *options]) == 2
+    assert message in one_line_error(capsys)
+    assert not asked
+
+
+def test_no_command_and_one_file_alone(files, capsys):
+    assert main([]) == 2
+    assert "COMMAND" in one_line_error(capsys)
+    assert main(["compare", "before.csv"]) == 2
+    assert "give a second file, or --groups COLUMN" in one_line_error(capsys)
+
+
+def test_permutations_just_enough_for_the_rule(asked):
+    assert main(["compare", "before.csv", "after.csv", "--fail-below", "0.011", "--permutations", "100"]) == 1
+
+
+# Decisions --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pvalue", "effect", "rule", "code"),
+    [
+        (0.001, 1.5, ["--fail-below", "0.05"], 1),
+        (0.001, 1.5, ["--fail-below", "0.05", "--min-effect", "0.1"], 1),
+        (0.001, 0.05, ["--fail-below", "0.05", "--min-effect", "0.1"], 0),
+        (0.05, 1.5, ["--fail-below", "0.05"], 0),
+        (0.001, 0.1, ["--fail-below", "0.05", "--min-effect", "0.1"], 1),
+        (0.001, 1.5, [], 0),
+    ],
+)
+@pytest.mark.parametrize("output", [[], ["--quiet"], ["--json"]])
+def test_exit_code_of_a_rule(files, result, monkeypatch, capsys, pvalue, effect, rule, code, output):
+    changed = replace(result, pvalue=pvalue, effect=effect)
+    monkeypatch.setattr(compare_module, "compare", lambda *args, **kwargs: changed)
+    assert main(["compare", "before.csv", "after.csv", *rule, *output]) == code
+    assert ("Decision:" in capsys.readouterr().out) == (bool(rule) and not output)
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        TestPart("permutation", n_permutations=5, exact=True, smallest_attainable_pvalue=0.2),
+        TestPart(),
+    ],
+)
+def test_a_test_that_cannot_reach_the_level_decides_nothing(files, result, monkeypatch, capsys, test):
+    changed = replace(result, pvalue=np.nan if test.name == "none" else 0.2, test=test)
+    monkeypatch.setattr(compare_module, "compare", lambda *args, **kwargs: changed)
+    assert main(["compare", "before.csv", "after.csv", "--fail-below", "0.05", "--quiet"]) == 2
+    assert "cannot decide by --fail-below 0.05" in one_line_error(capsys)
+    # A difference too small to matter is none, whatever the test could show.
+    rule = ["--fail-below", "0.05", "--min-effect", "99"]
+    assert main(["compare", "before.csv", "after.csv", *rule]) == 0

@@ -1,0 +1,91 @@
+"""The watch command: batches over time against a reference."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import one_line_error, written
+
+from princdiff.cli import main
+
+QUICK = ["--n-permutations", "199", "--quiet"]
+
+
+@pytest.fixture
+def months(tmp_path, monkeypatch):
+    """A reference and three months, of which the last differs in age; and all of them in one table."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    tables = []
+    for month in range(1, 6):
+        table = pd.DataFrame({"age": rng.normal(40, 10, 120).round(2), "size": rng.normal(size=120).round(3)})
+        table["age"] += 12.0 * (month == 5)
+        table.to_csv(f"m{month}.csv", index=False)
+        days = pd.Timestamp(2024, month, 1) + pd.to_timedelta(np.arange(120) % 28, unit="D")
+        tables.append(table.assign(day=days.strftime("%Y-%m-%d")))
+    pd.concat(tables).sample(frac=1, random_state=0).to_csv("all.csv", index=False)
+    return tmp_path
+
+
+def test_files_against_a_reference(months, capsys):
+    assert main(["watch", "m1.csv", "m2.csv", "m3.csv", "m5.csv", "--n-permutations", "199"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("1 of 3 batches differs from m1; the first is m5 (adjusted p = 0.015)")
+    assert "age: since m5, in 1 batch" in " ".join(out.split())
+    for name in ("m2", "m3", "m5"):
+        assert any(line.startswith(name) for line in out.splitlines())
+
+
+def test_one_table_with_dates(months, capsys):
+    command = ["watch", "all.csv", "--time", "day", "--every", "month", "--reference", "3"]
+    assert main([*command, *QUICK, "--json", "out.json", "--csv", "out.csv", "--plot", "out.png"]) == 0
+    assert capsys.readouterr().out.startswith(
+        "1 of 2 batches differs from 2024-01 to 2024-03; the first is 2024-05"
+    )
+    stored = json.loads(Path("out.json").read_text())
+    assert stored["began"] == "2024-05" and [batch["rows"] for batch in stored["batches"]] == [120, 120]
+    assert stored["columns"][0]["column"] == "age"
+    frame = pd.read_csv("out.csv")
+    assert frame["batch"].tolist() == ["2024-04", "2024-05"] and frame["columns"].tolist()[1] == "age"
+    assert Path("out.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("rule", "code"),
+    [
+        (["--fail-below", "0.05"], 1),
+        (["--fail-below", "0.05", "--min-effect", "auto"], 1),
+        (["--fail-below", "0.05", "--min-effect", "5"], 0),
+    ],
+)
+def test_decisions(months, rule, code, capsys):
+    assert main(["watch", "m1.csv", "m2.csv", "m5.csv", "--n-permutations", "199", *rule]) == code
+    assert f"(exit code {code})" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["m1.csv"], "give more files, or --time COLUMN"),
+        (["m1.csv", "m2.csv", "--time", "day"], "not both"),
+        (["m1.csv", "m2.csv", "--reference", "2"], "needs --time"),
+        (["m1.csv", "m2.csv", "--min-effect", "auto"], "--fail-below, which is missing"),
+        (["m1.csv", "m2.csv", "m2.csv"], "'m2.csv' is given twice"),
+        (["m1.csv", "lost.csv"], "no such file: 'lost.csv'"),
+        (["m1.csv", "other.csv"], "batch 'other': "),
+        (["all.csv", "--time", "dya"], "there is no column 'dya' in all.csv; did you mean 'day'?"),
+        (["all.csv", "--time", "age"], "column 'age' holds no dates"),
+        (["all.csv", "--time", "day", "--reference", "2023-01"], "there is no month '2023-01'"),
+        (["all.csv", "--time", "day", "--reference", "9"], "there are 5 periods"),
+        (["all.csv", "--time", "day", "--every", "decade"], "invalid choice: 'decade'"),
+        (["m1.csv", "m2.csv", "m3.csv", "--fail-below", "0.01", "--permutations", "150"], "use at least 200"),
+    ],
+)
+def test_errors_are_one_line(months, arguments, message, capsys):
+    written("other.csv", "a,b\n1,2\n3,4\n")
+    assert main(["watch", *arguments]) == 2
+    assert message in one_line_error(capsys)
