@@ -211,17 +211,18 @@ def _column_weight(problem: Problem) -> float:
 
 
 def _pair_weight(problem: Problem) -> float:
-    return 0.5 if all(kind == "number" for kind in problem.kinds) else 4.0
+    return 0.3 if all(kind == "number" for kind in problem.kinds) else 4.0
 
 
 def _kernel_cell(kernel: Kernel, prefix: str) -> Cell:
     metric = "whitened" if prefix else "scaled"
     if kernel.shape == "products":
-        return Cell("covariance", f"{prefix}covariances", metric, weight=1.5 if prefix else 0.25)
+        return Cell("covariance", f"{prefix}covariances", metric, weight=3.0 if prefix else 0.1)
     if kernel.shape == "energy":
-        return Cell("kernel", f"{prefix}energy", metric, weight=1.0 if prefix else 3.0)
+        return Cell("kernel", f"{prefix}energy", metric, weight=1.0 if prefix else 4.0)
     local = "local " if kernel.quantile < 0.1 else ""
-    return Cell("kernel", f"{prefix}{local}{kernel.shape} {kernel.quantile:g}", metric)
+    weight = {0.005: 2.0, 0.05: 1.0}.get(kernel.quantile, 0.5)
+    return Cell("kernel", f"{prefix}{local}{kernel.shape} {kernel.quantile:g}", metric, weight=weight)
 
 
 def distance_factors(problem: Problem) -> NDArray[np.float64]:

@@ -454,7 +454,8 @@ class _Adaptive:
 
 
 def _direction_cell(metric: str, level: int) -> Cell:
-    return Cell("direction", f"{metric} {level}", metric, level, weight=2.0 if level <= 3 else 1.0)
+    few = 4.0 if metric == "whitened" else 1.5
+    return Cell("direction", f"{metric} {level}", metric, level, weight=few if level <= 3 else 1.0)
 
 
 def _direction_chunk(
