@@ -30,6 +30,7 @@ def compare(
     *,
     groups: Any = None,
     features: list[str] | None = None,
+    exclude: list[str] | None = None,
     n_features: int | str = "auto",
     n_components: int | str = 1,
     divergence: str | Divergence | Callable = "auto",
@@ -61,6 +62,8 @@ def compare(
         Column that tells the groups, or a label for each row.
     features : list of str, optional
         Columns to compare; default all.
+    exclude : list of str, optional
+        Columns to leave out.
     n_features : int or "auto", default="auto"
         Features that the direction may use; "auto": chosen by held-out divergence.
     n_components : int or "auto", default=1
@@ -151,6 +154,7 @@ def compare(
             Y,
             groups=groups,
             features=features,
+            exclude=exclude,
             weights=sample_weight,
             blocks=blocks,
             covariates=covariates,

@@ -20,7 +20,7 @@ from princdiff.steps import Clock, Options
 from princdiff.tables import Prepared, prepare
 
 REST = "rest"
-_READING = ("features", "sample_weight", "blocks", "covariates", "missing", "strict", "dates")
+_READING = ("features", "exclude", "sample_weight", "blocks", "covariates", "missing", "strict", "dates")
 _RUNNING = ("random_state", "rng", "n_jobs", "time_budget")
 
 
@@ -37,6 +37,21 @@ class GroupsResult:
         A `DifferenceResult` for each (group, other).
     adjustment : str
         How p-values were adjusted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import princdiff
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(90, 3)), np.repeat(["a", "b", "c"], 30)
+    >>> X[y == "c", 1] += 2
+    >>> result = princdiff.compare_groups(X, groups=y, n_permutations=99)
+    >>> result.table.loc[result.table["adjusted"] < 0.05, ["group", "other"]]
+      group other
+    1     a     c
+    2     b     c
+    >>> result.results["a", "c"].pvalue
+    0.01
     """
 
     table: pd.DataFrame

@@ -340,7 +340,7 @@ class Comparison:
         for name in telling:
             self.notes.append(
                 f"column {name!r} tells the groups without fail; if it is the grouping under another name, "
-                "leave it out"
+                "leave it out with exclude="
             )
         return table, columns
 

@@ -29,7 +29,11 @@ from princdiff.cli import main
         ("twice.csv", "age,age,weight\n1,2,3\n", "'age'"),
         ("gap.csv", "age,height,weight\n1,,3\n4,5,6\n", "--missing impute"),
         ("infinite.csv", "age,height,weight\n1,inf,3\n4,5,6\n", "infinite values"),
-        ("less.csv", "age,height\n1,2\n3,4\n", "name the columns to compare with --features"),
+        (
+            "less.csv",
+            "age,height\n1,2\n3,4\n",
+            "leave them out with --exclude",
+        ),
         ("odd.xyz", "what", "the ending '.xyz' is not known"),
         ("bad.parquet", b"PAR1 no", "parquet"),
         ("bad.npz", b"PK no", "bad.npz"),
@@ -227,4 +231,4 @@ def test_missing_values_advise_the_option(files, capsys):
     assert main(["compare", "before.csv", "gap.csv"]) == 2
     err = one_line_error(capsys)
     assert "'height' (0 of 40 in 'before', 1 of 2 in 'gap'; the first in row 0 of gap.csv)" in err
-    assert "Use --missing impute to fill and mark them" in err and "--missing drop" in err
+    assert "use --missing impute to fill and mark them" in err and "--missing drop" in err

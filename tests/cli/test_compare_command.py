@@ -99,6 +99,7 @@ def test_demo(monkeypatch):
         ([], {"certify": "auto", "strict": False, "random_state": 0, "n_jobs": None, "progress": False}),
         (["--features", "age,weight"], {"features": ["age", "weight"]}),
         (["--features", "age", "--features", '"a, b",c'], {"features": ["age", "a, b", "c"]}),
+        (["--exclude", "age", "--exclude", "height"], {"exclude": ["age", "height"]}),
         (["--n-features", "2"], {"n_features": 2}),
         (["--permutations", "0"], {"n_permutations": 0}),
         (["--n-permutations", "19"], {"n_permutations": 19}),

@@ -294,20 +294,3 @@ def test_without_label_dependent_scaling_the_operator_is_the_samples():
     samples = Samples(np.random.default_rng(14).normal(size=(6, 2)), "pooled")
     assert samples.for_labels(Labels([0, 0, 0, 1, 1, 1], 2)) is samples
     assert samples.take(np.array([0])) is samples
-
-
-def test_taking_residuals_leaves_the_slopes_alone():
-    rng = np.random.default_rng(0)
-    nuisance = np.linalg.qr(rng.normal(size=(12, 2)))[0][None]
-    labels = Labels(np.arange(12) % 2, 2, nuisance=nuisance)
-    operator = Samples(rng.normal(size=(12, 3)), dtype=np.float64).for_labels(labels)
-    slopes = rng.normal(size=(1, 12))
-    given = slopes.copy()
-    first = operator.backproject(slopes)
-    np.testing.assert_array_equal(slopes, given)
-    np.testing.assert_array_equal(operator.backproject(slopes), first)
-    # Projections are written where the caller asks for them.
-    out = np.empty((1, 12))
-    found = operator.project(np.eye(1, 3), out=out)
-    assert found is out
-    np.testing.assert_allclose(nuisance[0].T @ out[0], 0.0, atol=1e-12)

@@ -123,3 +123,12 @@ def test_monte_carlo_error_is_that_of_a_share(reached):
     low, high = monte_carlo_interval((1 + reached) / 200, 200, coverage=0.95)
     expected = stats.binomtest(reached, 199).proportion_ci(0.95, method="exact")
     assert (low, high) == pytest.approx((expected.low, expected.high))
+
+
+def test_what_cannot_be_compared_makes_no_small_pvalue():
+    nothing = np.full(20, np.nan)
+    assert permutation_pvalue(nothing) == 1.0
+    assert permutation_pvalue(np.r_[np.nan, np.arange(19.0)]) == 1.0
+    assert permutation_pvalue(np.r_[5.0, np.nan, np.zeros(18)]) == 1.0
+    scores = np.column_stack([np.arange(20.0)[::-1], nothing])
+    assert step_down_pvalues(scores)[1] == 1.0

@@ -14,7 +14,8 @@ def test_columns_of_one_table_only():
     Y = pd.DataFrame({"u": [1.5], "w": [2.5], "body_mass": [1.5]})
     message = (
         r"columns 'v', 'Body Mass' only in X; columns 'w', 'body_mass' only in Y "
-        r"\(spelled differently: 'Body Mass' and 'body_mass'\); rename them, or name .* features="
+        r"\(spelled differently: 'Body Mass' and 'body_mass'\); rename them, leave them out with exclude=, "
+        r"or name .* features="
     )
     with pytest.raises(ValueError, match=message):
         prepare(X, Y)
@@ -66,3 +67,26 @@ def test_unnamed_index_column_of_a_file_is_left_out(tmp_path):
         assert prepare(tmp_path / "a.csv", tmp_path / "a.csv").features == ("u",)
     with pytest.warns(UserWarning, match="'Unnamed: 0' \\(row names of one table"):
         assert prepare(tmp_path / "a.csv", tmp_path / "b.csv").features == ("u",)
+
+
+def test_excluded_columns():
+    frame = pd.DataFrame({"size": [1.5, 2.5], "mass": [3.5, 4.5], "g": [0, 1], "note": ["a", "b"]})
+    table = prepare(frame, groups="g", exclude=["note", "mass", "note"])
+    assert table.features == ("size",)
+    assert table.notes == ("Not compared, as exclude= names them: 'note', 'mass'.",)
+    assert prepare(frame, groups="g", exclude="note").features == ("size", "mass")
+    assert prepare(np.eye(3), np.eye(3), exclude=[1]).features == ("x0", "x2")
+    with pytest.raises(ValueError, match=r"exclude: X has no column 'masss'; did you mean 'mass'\?"):
+        prepare(frame, groups="g", exclude=["masss"])
+    with pytest.raises(ValueError, match="'mass' is used as exclude= and cannot be a feature too"):
+        prepare(frame, groups="g", exclude=["mass"], features=["mass"])
+    with pytest.raises(ValueError, match="no column can be compared"):
+        prepare(frame, groups="g", exclude=["mass", "size", "note"])
+
+
+def test_a_column_of_one_table_only_can_be_excluded():
+    X = pd.DataFrame({"u": [1.5, 0.5], "old": [2.5, 1.5]})
+    Y = pd.DataFrame({"u": [1.5, 2.5], "new": ["?", 1]})
+    assert prepare(X, Y, exclude=["old", "new"]).features == ("u",)
+    with pytest.raises(ValueError, match="exclude: X and Y has no column 'odl'; did you mean 'old'"):
+        prepare(X, Y, exclude=["odl"])

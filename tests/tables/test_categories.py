@@ -48,8 +48,18 @@ def test_declared_categories_are_believed():
     assert two(pd.Categorical(["a", "b", "c"])).features == ("plain", "c = a", "c = b", "c = c")
 
 
+def test_many_declared_categories_are_pooled_not_left_out():
+    shops = [f"shop {number % 100}" for number in range(600)]
+    table = two(pd.Categorical(shops))
+    assert len(table.features) == 66 and table.column_info["c"].pooled_levels == 36
+    with pytest.warns(UserWarning, match="too many categories"):
+        assert two(pd.Categorical([f"shop {number % 300}" for number in range(600)])).features == ("plain",)
+
+
 def test_what_a_two_level_column_means_is_told():
-    assert "1 column of categories encoded as 0/1: 'c' (1 is 'm', 0 is 'f')." in two(["m", "f", "m"]).notes
+    table = two(["m", "f", "m"])
+    assert "1 column of categories encoded as 1 0/1 feature." in table.notes
+    assert table.feature_levels == ("", "m") and table.column_info["c"].levels == ("f", "m")
 
 
 def test_shares_are_summed_back():

@@ -13,9 +13,10 @@ from princdiff.tables import prepare
 
 def test_missing_values_are_an_error_by_default():
     message = (
-        r"missing values in 4 columns: 'u' \(1 of 4 in 'X', 0 of 4 in 'Y'; the first in row 1 of X\), "
-        r"'n' \(1 of 4 .* row 2 of X\), 'c' \(1 .*\), 'b' \(1 .*\); 2 of 8 rows have some .*"
-        r"missing='impute' to fill and mark them.*; missing='drop' to leave these rows out; .*features="
+        r"missing values in 4 columns \(2 of 8 rows\): use missing='impute' to fill and mark them, .*, "
+        r"missing='drop' to leave these rows out, or exclude= .*\. They are in "
+        r"'u' \(1 of 4 in 'X', 0 of 4 in 'Y'; the first in row 1 of X\), 'n' \(1 of 4 .* row 2 of X\), "
+        r"'c' \(1 .*\), 'b' \(1 .*\) \(rows count from 0\)"
     )
     with pytest.raises(ValueError, match=message):
         prepare(GAPS, GAPS.assign(u=0.5, n=1, c="a", b=True))

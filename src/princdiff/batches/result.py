@@ -45,7 +45,14 @@ class BatchesResult:
 
     Examples
     --------
-    See `compare_batches`.
+    >>> import numpy as np
+    >>> import princdiff
+    >>> rng = np.random.default_rng(0)
+    >>> batches = {name: rng.normal(size=(40, 3)) for name in ("may", "june", "july")}
+    >>> batches["july"][:, 1] += 2
+    >>> result = princdiff.compare_batches(batches, n_permutations=99, band=False)
+    >>> result.began
+    'july'
     """
 
     frame: pd.DataFrame

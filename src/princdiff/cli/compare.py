@@ -90,6 +90,9 @@ def add_table_options(rows: argparse._ActionsContainer, *, grouped: bool) -> Non
         help="columns to compare; quote names with a comma: '\"a,b\",c'",
     )
     rows.add_argument(
+        "--exclude", metavar="A,B,C", type=types.names, action="extend", help="columns to leave out"
+    )
+    rows.add_argument(
         "--missing",
         choices=("error", "impute", "drop"),
         default="error",
@@ -186,6 +189,7 @@ def method_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options of `add_method_options` and of all tables, as `compare` takes them."""
     return {
         "features": arguments.features,
+        "exclude": arguments.exclude,
         "missing": arguments.missing,
         "dates": arguments.dates,
         "strict": arguments.strict,

@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from princdiff.data.chunk_products import Scaling
 from princdiff.data.moments import Moments, moments
+from princdiff.data.products import Scaling
 from princdiff.data.row_chunks import Block, RowChunks, stacked
 
 # Partial gradients that one task adds up: a tree of such sums ends on a worker, not at the client.
@@ -106,9 +106,9 @@ class DaskRows(RowChunks):
         """Rows times a matrix, shape (n_rows, n)."""
         return np.concatenate(self._compute(self._tasks(_times, shared=(weights,))))
 
-    def products(self, centre: NDArray, factor: NDArray, dtype: np.dtype) -> DaskProducts:
+    def products(self, scaling: Scaling) -> DaskProducts:
         """Products that run on the workers."""
-        return DaskProducts(self, Scaling(centre, factor, dtype))
+        return DaskProducts(self, scaling)
 
 
 class DaskProducts:
@@ -183,15 +183,16 @@ def _times(block: Block, weights: NDArray) -> NDArray:
 
 
 def _project(block: Block, scaling: Scaling, directions: NDArray) -> NDArray:
-    return scaling.project(block, directions)
+    return scaling.apply(block).project(directions)
 
 
 def _backproject(block: Block, slopes: NDArray, scaling: Scaling) -> NDArray:
-    return scaling.backproject(block, slopes).astype(np.float64)
+    slopes = slopes.astype(scaling.dtype, copy=False)
+    return scaling.apply(block).backproject(slopes).astype(np.float64)
 
 
 def _backproject_squares(block: Block, slopes: NDArray, scaling: Scaling) -> NDArray:
-    return scaling.backproject_squares(block, slopes)
+    return scaling.apply(block).backproject_squares(slopes)
 
 
 def _columns(block: Block, scaling: Scaling, features: NDArray[np.intp]) -> NDArray:

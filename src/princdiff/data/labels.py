@@ -29,8 +29,6 @@ class Labels:
         Non-negative row weights; they travel with the rows whatever their label. None: equal weights.
     columns : array of shape (n_columns,), optional
         Labelling used by each column of the batch. Default: one column per labelling.
-    nuisance : array of shape (n_labellings, n_rows, n_nuisance), optional
-        Orthonormal columns for each labelling; what they explain is taken out of the projections.
 
     Examples
     --------
@@ -48,12 +46,10 @@ class Labels:
         *,
         weights: NDArray[np.float64] | None = None,
         columns: NDArray[np.intp] | None = None,
-        nuisance: NDArray[np.float64] | None = None,
     ) -> None:
         self.codes = np.atleast_2d(np.asarray(codes, dtype=np.uint8))
         self.n_groups = n_groups
         self.weights = weights
-        self.nuisance = nuisance
         self.columns = np.arange(len(self.codes)) if columns is None else columns
 
     @property
@@ -81,13 +77,10 @@ class Labels:
 
     def labelling(self, index: int) -> Labels:
         """One labelling alone, with one column."""
-        nuisance = None if self.nuisance is None else self.nuisance[index : index + 1]
-        return Labels(self.codes[index : index + 1], self.n_groups, weights=self.weights, nuisance=nuisance)
+        return Labels(self.codes[index : index + 1], self.n_groups, weights=self.weights)
 
     def _with_columns(self, columns: NDArray[np.intp]) -> Labels:
-        other = Labels(
-            self.codes, self.n_groups, weights=self.weights, columns=columns, nuisance=self.nuisance
-        )
+        other = Labels(self.codes, self.n_groups, weights=self.weights, columns=columns)
         # What was prepared once per labelling stays prepared.
         for name in ("counts", "_members", "key_part"):
             if name in self.__dict__:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
+from sklearn.utils.sparsefuncs import min_max_axis
 
 _BLOCK_BYTES = 4_000_000
 
@@ -54,7 +55,7 @@ class Moments:
         return Moments(mean, deviation, low, high, mass)
 
 
-def moments(rows: NDArray | sp.csr_matrix, weights: NDArray[np.float64] | None = None) -> Moments:
+def moments(rows: Any, weights: NDArray[np.float64] | None = None) -> Moments:
     """Moments of rows in memory.
 
     Parameters
@@ -69,27 +70,46 @@ def moments(rows: NDArray | sp.csr_matrix, weights: NDArray[np.float64] | None =
     Moments
     """
     total = float(rows.shape[0] if weights is None else weights.sum())
-    if sp.issparse(rows):
-        # In the precision of its input, and refusing weights of another.
-        exact = rows.astype(np.float64, copy=False)
-        mean, variance = mean_variance_axis(exact, axis=0, weights=weights)
-        low, high = (np.asarray(bound, dtype=np.float64) for bound in min_max_axis(rows, axis=0))
-        deviation = np.sqrt(variance)
+    sparse = sp.issparse(rows)
+    bounds = min_max_axis(rows, axis=0) if sparse else (rows.min(axis=0), rows.max(axis=0))
+    low, high = (np.asarray(bound, dtype=np.float64) for bound in bounds)
+    # The middle of the range as a first centre keeps sums of huge or far-off values exact enough.
+    middle = low / 2 + high / 2
+    spread = np.where(low < high, np.maximum(high / 2 - low / 2, np.finfo(np.float64).tiny), 1.0)
+    mass = np.full(rows.shape[0], 1.0 / rows.shape[0]) if weights is None else weights / weights.sum()
+    if sparse:
+        mean, deviation = _sparse_moments(rows.tocsr(), mass, middle, spread)
     else:
-        low, high = rows.min(axis=0).astype(np.float64), rows.max(axis=0).astype(np.float64)
-        mass = np.full(len(rows), 1.0 / len(rows)) if weights is None else weights / weights.sum()
         mean, deviation = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
-        # The middle of the range as a first centre keeps sums of huge or far-off values exact enough.
-        middle = low / 2 + high / 2
-        spread = np.maximum(high / 2 - low / 2, np.finfo(np.float64).tiny)
         for block in row_blocks(rows):
             mean += mass[block] @ ((rows[block] - middle) / spread)
         for block in row_blocks(rows):
             deviation += mass[block] @ ((rows[block] - middle) / spread - mean) ** 2
-        mean, deviation = middle + spread * mean, spread * np.sqrt(deviation)
+    mean, deviation = middle + spread * mean, spread * np.sqrt(deviation)
     constant = low == high
     mean[constant], deviation[constant] = low[constant], 0.0
     return Moments(mean, deviation, low, high, total)
+
+
+def _sparse_moments(
+    rows: sp.csr_matrix, mass: NDArray[np.float64], middle: NDArray[np.float64], spread: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and variance of (values - middle) / spread, zeros included, for shares ``mass`` of the rows."""
+    n_features = rows.shape[1]
+    shares = np.repeat(mass, np.diff(rows.indptr))
+
+    def summed(terms: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.bincount(rows.indices, terms, minlength=n_features).astype(np.float64, copy=False)
+
+    zeros = np.maximum(1.0 - summed(shares), 0.0)
+    # A feature without zeros has exactly none.
+    zeros[np.bincount(rows.indices, minlength=n_features) == rows.shape[0]] = 0.0
+    values = (rows.data.astype(np.float64) - middle[rows.indices]) / spread[rows.indices]
+    # Of a feature without zeros it would not matter, and might overflow.
+    zero = np.where(zeros > 0, -middle, 0.0) / spread
+    mean = summed(shares * values) + zeros * zero
+    variance = summed(shares * (values - mean[rows.indices]) ** 2) + zeros * (zero - mean) ** 2
+    return mean, variance
 
 
 def row_blocks(rows: NDArray) -> Iterator[slice]:

@@ -270,6 +270,7 @@ RULES: dict[str, Rule] = {
     "certify": Choice(True, False, "auto"),
     "subsample": Either(Whole(100), "auto", None),
     "features": Either(Names(), None),
+    "exclude": Either(Names(), None),
     "strict": _FLAG,
     "select": _FLAG,
     "progress": _FLAG,

@@ -255,7 +255,7 @@ class Problem:
     @cached_property
     def samples(self) -> Samples:
         """The rows, centred and scaled, as a linear operator."""
-        samples = Samples(self.rows, self.scale, weights=self.weights)
+        samples = Samples(self.rows, self.scale, weights=self.weights, names=self.names)
         samples.refuse_overflow(self.divergence.degree)
         return samples
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import safe_sparse_dot
 from tqdm import tqdm
 
-from princdiff.data.chunk_products import StreamedProducts
 from princdiff.data.memory import BYTES_PER_PROJECTION, spoken
 from princdiff.data.moments import Moments, moments
+from princdiff.data.products import Products, Scaling, StreamedProducts
 from princdiff.data.sparse_structure import check_sparse
 
 # NumPy array or scipy.sparse CSR matrix; the latter has no types.
@@ -153,9 +153,9 @@ class RowChunks(ABC):
 
         refuse_non_finite(block, self.feature_names)
 
-    def products(self, centre: NDArray, factor: NDArray, dtype: np.dtype) -> Any:
-        """Products with (rows - centre) * factor in some precision."""
-        return StreamedProducts(self, centre, factor, dtype)
+    def products(self, scaling: Scaling) -> Products:
+        """Products with the scaled rows."""
+        return StreamedProducts(self, scaling)
 
     def take(self, index: NDArray[np.intp]) -> Block:
         """Some rows in memory, in the order of their numbers, which must be ascending; one pass."""

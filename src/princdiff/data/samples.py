@@ -8,7 +8,7 @@ underflow. A divergence that ignores a common shift is not changed by the centri
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
@@ -17,13 +17,16 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from princdiff.data.labels import Labels
-from princdiff.data.moments import moments, row_blocks
+from princdiff.data.moments import moments
+from princdiff.data.products import Products, Scaling, products_in_memory
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.row_keys import row_keys
 
 Scale = Literal["pooled", "within"] | None
 
 _BLOCK_BYTES = 4_000_000
+# Its inverse, times a value of a few hundred of it, can still be represented.
+_SMALLEST_DEVIATION = 1e-305
 
 
 class Operator(Protocol):
@@ -60,6 +63,8 @@ class Samples:
         Row weights for means and standard deviations.
     dtype : {float32, float64}
         Precision of the products. float32 keeps a scaled copy of dense rows; float64 scales on the fly.
+    names : sequence of str, optional
+        What messages call the features.
 
     Attributes
     ----------
@@ -85,12 +90,15 @@ class Samples:
         *,
         weights: NDArray[np.float64] | None = None,
         dtype: DTypeLike = np.float32,
+        names: Sequence[str] | None = None,
     ) -> None:
         self.rows = rows
         self.scale = scale
         self.weights = weights
         found = rows.moments(weights) if isinstance(rows, RowChunks) else moments(rows, weights)
         self.centre, self.deviation = found.mean, found.deviation
+        if scale is not None:
+            _refuse_tiny(self.deviation, names)
         # Groups are rescaled one by one later; "within" only begins with features of like size.
         self.factor = (self.deviation > 0) * 1.0 if scale is None else _inverse(self.deviation)
         self.unit = (float(self.deviation.max(initial=0.0)) or 1.0) if scale is None else 1.0
@@ -98,8 +106,14 @@ class Samples:
         self.basis: NDArray[np.float64] | None = None
         self._products = self._make_products(np.dtype(dtype))
 
-    def _make_products(self, dtype: np.dtype) -> _Products:
-        products = _products(self.rows, self.centre, self.factor / self.unit, dtype)
+    def _make_products(self, dtype: np.dtype) -> Products:
+        scaling = Scaling(self.centre, self.factor / self.unit, dtype, self.deviation)
+        rows = self.rows
+        products: Any
+        if isinstance(rows, RowChunks):
+            products = rows.products(scaling)
+        else:
+            products = products_in_memory(rows, scaling)
         if self.basis is not None and self.scale != "within":
             products = Deflated(products, self.basis.astype(dtype))
         return products if self.mixing is None else _MixedProducts(products, self.mixing)
@@ -217,12 +231,10 @@ class Samples:
 
     def for_labels(self, labels: Labels) -> Operator:
         """The operator for a batch: itself, or what depends on the columns' labels."""
-        operator: Operator = self
-        if self.scale == "within":
-            operator = StandardisedWithin(self, labels)
-            if self.basis is not None:
-                operator = Deflated(operator, self.basis.astype(self.dtype))
-        return operator if labels.nuisance is None else Residuals(operator, labels)
+        if self.scale != "within":
+            return self
+        operator = StandardisedWithin(self, labels)
+        return operator if self.basis is None else Deflated(operator, self.basis.astype(self.dtype))
 
     def whitened(self, shrinkage: float) -> Samples:
         """Rows in coordinates whose pooled covariance is the identity, labels ignored.
@@ -239,16 +251,23 @@ class Samples:
         return self._changed(mixing=(vectors * roots) @ vectors.T)
 
     def scaled_rows(self, labels: Labels) -> NDArray[np.float64] | sp.csr_matrix:
-        """Rows in the scaled space, in data units, shape (n_rows, n_features); sparse rows stay sparse."""
+        """Rows in the scaled space, in data units, shape (n_rows, n_features).
+
+        Dense rows are centred; sparse rows stay sparse, with only those features centred that are far from
+        zero and so have no zeros to speak of.
+        """
         if self.scale == "within":
             values = self.astype(np.float64).for_labels(labels).feature_columns(np.arange(self.n_features))
             return values.T
         if isinstance(self.rows, RowChunks):
             raise ValueError(f"{self.rows.label} is out of core, and this needs all rows in memory")
-        if sp.issparse(self.rows):
-            scaled = sp.csr_matrix(self.rows.astype(np.float64) @ sp.diags(self.factor))
+        scaling = Scaling(self.centre, self.factor, np.dtype(np.float64), self.deviation)
+        rows: Any = self.rows
+        if sp.issparse(rows):
+            near, _ = scaling.near(rows.tocsr())
+            scaled = sp.csr_matrix(near.astype(np.float64) @ sp.diags(self.factor))
         else:
-            scaled = self.rows * self.factor
+            scaled = scaling.dense(rows)
         if self.basis is None:
             return scaled
         return (scaled.toarray() if sp.issparse(scaled) else scaled) - (scaled @ self.basis.T) @ self.basis
@@ -335,37 +354,6 @@ class StandardisedWithin:
         return result
 
 
-class Residuals:
-    """Rows with what each column's nuisance variables explain taken out of their projections."""
-
-    def __init__(self, operator: Operator, labels: Labels) -> None:
-        self._operator, self._labels = operator, labels
-
-    def take(self, columns: NDArray) -> Residuals:
-        """The operator for some of the columns."""
-        return Residuals(self._operator.take(columns), self._labels.take(columns))
-
-    def project(self, directions: NDArray, out: NDArray | None = None) -> NDArray:
-        """Residuals of the projections."""
-        projections = self._operator.project(directions, out)
-        return self._residual(projections, projections)
-
-    def backproject(self, slopes: NDArray, out: NDArray | None = None) -> NDArray:
-        """Slopes to gradients; taking residuals is its own adjoint."""
-        return self._operator.backproject(self._residual(slopes), out)
-
-    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
-        """Residuals of some features under the first column's labels."""
-        values = self._operator.feature_columns(features)
-        return self.take(np.zeros(len(features), dtype=np.intp))._residual(values)
-
-    def _residual(self, values: NDArray, out: NDArray | None = None) -> NDArray:
-        assert self._labels.nuisance is not None
-        basis = self._labels.nuisance[self._labels.columns].astype(values.dtype)
-        explained = np.einsum("cn,cnq->cq", values, basis)
-        return np.subtract(values, np.einsum("cq,cnq->cn", explained, basis), out=out)
-
-
 def orthonormal_basis(directions: NDArray[np.float64]) -> NDArray[np.float64]:
     """Orthonormal rows that span the given ones, shape (rank, n_features).
 
@@ -421,6 +409,16 @@ class Deflated:
         return np.subtract(directions, (directions @ self._basis.T) @ self._basis, out=out)
 
 
+def _refuse_tiny(deviation: NDArray[np.float64], names: Sequence[str] | None) -> None:
+    tiny = np.flatnonzero((deviation > 0) & (deviation < _SMALLEST_DEVIATION))
+    if len(tiny):
+        name = f"x{tiny[0]}" if names is None else names[tiny[0]]
+        raise ValueError(
+            f"feature {name!r} has a standard deviation of {deviation[tiny[0]]:.3g}, too small to divide by; "
+            "multiply it by a power of ten, or leave it out"
+        )
+
+
 def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
 
@@ -444,21 +442,10 @@ def _group_moments(samples: Samples, labels: Labels) -> tuple[list[NDArray], lis
     return means, [_inverse(deviation) * usable for deviation in deviations]
 
 
-class _Products(Protocol):
-    """Products with (rows - centre) * factor."""
-
-    dtype: np.dtype
-
-    def project(self, directions: NDArray, out: NDArray | None) -> NDArray: ...
-    def backproject(self, slopes: NDArray, out: NDArray | None) -> NDArray: ...
-    def backproject_squares(self, slopes: NDArray) -> NDArray: ...
-    def feature_columns(self, features: NDArray[np.intp]) -> NDArray: ...
-
-
 class _MixedProducts:
     """Products in coordinates that mix the features: x -> mixing @ x."""
 
-    def __init__(self, products: _Products, mixing: NDArray[np.float64]) -> None:
+    def __init__(self, products: Products, mixing: NDArray[np.float64]) -> None:
         self.dtype = products.dtype
         self._products, self._mixing = products, mixing.astype(products.dtype)
 
@@ -473,108 +460,3 @@ class _MixedProducts:
 
     def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
         return self._products.project(self._mixing[features], None)
-
-
-def _products(
-    rows: NDArray | sp.csr_matrix | RowChunks, centre: NDArray, factor: NDArray, dtype: np.dtype
-) -> _Products:
-    if isinstance(rows, RowChunks):
-        return rows.products(centre, factor, dtype)
-    if sp.issparse(rows):
-        return _SparseProducts(rows, centre, factor, dtype)
-    if dtype == np.float64:
-        return _BlockwiseProducts(rows, centre, factor)
-    return _DenseProducts(rows, centre, factor, dtype)
-
-
-class _DenseProducts:
-    """A scaled copy of the rows, one matrix product each way."""
-
-    def __init__(self, rows: NDArray, centre: NDArray, factor: NDArray, dtype: np.dtype) -> None:
-        self.dtype = dtype
-        self._scaled = np.empty(rows.shape, dtype)
-        for block in row_blocks(rows):
-            self._scaled[block] = (rows[block] - centre) * factor
-
-    def project(self, directions: NDArray, out: NDArray | None) -> NDArray:
-        return np.matmul(directions, self._scaled.T, out=out)
-
-    def backproject(self, slopes: NDArray, out: NDArray | None) -> NDArray:
-        return np.matmul(slopes, self._scaled, out=out)
-
-    def backproject_squares(self, slopes: NDArray) -> NDArray:
-        return slopes @ self._scaled**2
-
-    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
-        return np.ascontiguousarray(self._scaled[:, features].T)
-
-
-class _BlockwiseProducts:
-    """Float64 without a second copy of the data: row blocks are scaled as they pass."""
-
-    dtype = np.dtype(np.float64)
-
-    def __init__(self, rows: NDArray, centre: NDArray, factor: NDArray) -> None:
-        self._rows, self._centre, self._factor = rows, centre, factor
-
-    def _blocks(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-        for block in row_blocks(self._rows):
-            yield block, (self._rows[block] - self._centre) * self._factor
-
-    def project(self, directions: NDArray, out: NDArray | None) -> NDArray:
-        if out is None:
-            out = np.empty((len(directions), self._rows.shape[0]))
-        for block, scaled in self._blocks():
-            out[:, block] = directions @ scaled.T
-        return out
-
-    def backproject(self, slopes: NDArray, out: NDArray | None) -> NDArray:
-        if out is None:
-            out = np.empty((len(slopes), self._rows.shape[1]))
-        out.fill(0)
-        for block, scaled in self._blocks():
-            out += slopes[:, block] @ scaled
-        return out
-
-    def backproject_squares(self, slopes: NDArray) -> NDArray:
-        total = np.zeros((len(slopes), self._rows.shape[1]))
-        for block, scaled in self._blocks():
-            total += slopes[:, block] @ scaled**2
-        return total
-
-    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
-        values = (self._rows[:, features] - self._centre[features]) * self._factor[features]
-        return np.ascontiguousarray(values.T)
-
-
-class _SparseProducts:
-    """Scaled non-zeros in the sparsity pattern of the rows; the centre is taken off the products."""
-
-    def __init__(self, rows: sp.csr_matrix, centre: NDArray, factor: NDArray, dtype: np.dtype) -> None:
-        self.dtype = dtype
-        rows = rows.tocsr()
-        scaled = (rows.data * factor[rows.indices]).astype(dtype)
-        self._rows = sp.csr_matrix((scaled, rows.indices, rows.indptr), shape=rows.shape)
-        self._features = self._rows.T
-        self._shift = centre * factor
-
-    def project(self, directions: NDArray, out: NDArray | None) -> NDArray:
-        product = self._rows @ np.ascontiguousarray(directions.T)
-        offset = directions.astype(np.float64) @ self._shift
-        if out is None:
-            out = np.empty((len(directions), self._rows.shape[0]), self.dtype)
-        np.subtract(product.T, offset.astype(self.dtype)[:, None], out=out)
-        return out
-
-    def backproject(self, slopes: NDArray, out: NDArray | None) -> NDArray:
-        product = (self._features @ np.ascontiguousarray(slopes.T)).T
-        return np.subtract(product, np.outer(slopes.sum(axis=1), self._shift).astype(slopes.dtype), out=out)
-
-    def backproject_squares(self, slopes: NDArray) -> NDArray:
-        first = (self._features @ slopes.T).T
-        second = (self._features.power(2) @ slopes.T).T
-        return second - 2 * first * self._shift + np.outer(slopes.sum(axis=1), self._shift**2)
-
-    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
-        values = self._rows[:, features].toarray().T.astype(self.dtype)
-        return np.ascontiguousarray(values - self._shift[features].astype(self.dtype)[:, None])

@@ -54,6 +54,10 @@ def check_rows(
         ensure_min_samples=2 if reset else 1,
     )
     refuse_non_finite(rows, getattr(estimator, "feature_names_in_", None) if names is None else names)
+    if sp.issparse(rows) and not rows.has_canonical_format:
+        # Entries of one place that are stored apart mean their sum.
+        rows = rows.copy()
+        rows.sum_duplicates()
     return rows
 
 

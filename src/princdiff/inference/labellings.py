@@ -36,7 +36,6 @@ class Labellings:
             rows = problem.dense_rows('scale="within"')
             rows = standardised_within(rows, problem.codes, problem.weights)
             samples = Samples(rows, problem.scale, weights=problem.weights)
-            samples.refuse_overflow(problem.divergence.degree)
         return cls(problem, samples, scheme, seed)
 
     @property

@@ -129,6 +129,17 @@ class PermutationResult:
         difference relative to the variance along it.
     monte_carlo : Interval
         99 % interval of the p-value that infinitely many relabellings would give.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import princdiff
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(90, 3)), np.repeat(["a", "b", "c"], 30)
+    >>> X[y == "c", 1] += 2
+    >>> result = princdiff.permutation_test(X, y, n_permutations=99, random_state=0)
+    >>> result.pvalue, len(result.null)
+    (0.01, 99)
     """
 
     statistic: float

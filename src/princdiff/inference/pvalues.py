@@ -77,7 +77,8 @@ def permutation_pvalue(statistics: ArrayLike) -> NDArray[np.float64]:
     for start in range(0, columns.shape[1], step):
         part = columns[:, start : start + step]
         threshold = part[0] - tie_tolerance(part)
-        parts.append((1 + np.count_nonzero(part[1:] >= threshold, axis=0)) / len(pool))
+        # What cannot be compared, NaN, counts as reached: it must never make a p-value small.
+        parts.append((1 + np.count_nonzero(~(part[1:] < threshold), axis=0)) / len(pool))
     found = np.concatenate(parts) if parts else np.ones(0)
     return found.reshape(pool.shape[1:])
 
@@ -125,7 +126,7 @@ def step_down_pvalues(scores: NDArray, offsets: NDArray | None = None) -> NDArra
         if offsets is not None:
             part = part - offsets[upward]
         part = np.maximum.accumulate(part, axis=1)
-        reached += np.count_nonzero(part[:, ::-1] >= thresholds, axis=0)
+        reached += np.count_nonzero(~(part[:, ::-1] < thresholds), axis=0)
     adjusted = np.empty(n_hypotheses)
     adjusted[order] = np.maximum.accumulate(reached / n_labellings)
     return adjusted

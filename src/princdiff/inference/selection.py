@@ -110,6 +110,18 @@ class SelectionResult:
     complement_pvalue : float or None
         For "minimal": permutation p-value of the features not selected. Descriptive, since the same rows were
         used to choose.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import princdiff
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(90, 3)), np.repeat(["a", "b", "c"], 30)
+    >>> X[y == "c", 1] += 2
+    >>> result = princdiff.select_features(X, y, n_permutations=99, random_state=0)
+    >>> result.table.loc[result.selected, ["feature", "reason"]]
+      feature reason
+    1      x1  alone
     """
 
     selected: NDArray[np.bool_]

@@ -123,12 +123,8 @@ def held_out_by_level(
         trains.append(train.codes)
         tests.append(test.codes)
     n_folds = len(trains[0])
-    nuisance = (
-        None if labels.nuisance is None else np.repeat(labels.nuisance[labels.columns], n_folds, axis=0)
-    )
     train, test = (
-        Labels(np.concatenate(part), labels.n_groups, weights=labels.weights, nuisance=nuisance)
-        for part in (trains, tests)
+        Labels(np.concatenate(part), labels.n_groups, weights=labels.weights) for part in (trains, tests)
     )
     path = solve_path(samples, train, divergence, levels, np.random.default_rng(seed))
     held_out = _evaluate(samples, test, divergence, path.directions)

@@ -176,6 +176,8 @@ def relax(
     problem = Problem.from_arrays(X, y, scale=None, design=Design(sample_weight)).require_memory()
     if problem.n_groups != 2:
         raise ValueError(f"the relaxation compares two groups; y holds {problem.n_groups}")
+    # Scaled rows are what says whether squares of these numbers can be represented.
+    problem.samples.refuse_overflow(2.0)
     limit = (1000 if method == "fast" else 300) if max_iter is None else int(max_iter)
     steps = PaperSteps(n_steps=limit, **options) if method == "paper" else FastSteps(limit, tol)
     pooled = Pooled(problem.rows, problem.codes, problem.weights)

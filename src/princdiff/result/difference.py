@@ -86,6 +86,20 @@ class DifferenceResult:
         Warnings, and everything that was left out or changed.
     parameters : dict
         What was asked for, the seed, versions and timings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import princdiff
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(60, 3)), np.repeat(["a", "c"], 30)
+    >>> X[y == "c", 1] += 2
+    >>> result = princdiff.compare(X, groups=y, n_permutations=99)
+    >>> result.pvalue, result.selected, result.effect > 1
+    (0.01, ['x1'], True)
+    >>> result.columns[["column", "kind"]].head(1)
+      column   kind
+    0     x1  shift
     """
 
     pvalue: float

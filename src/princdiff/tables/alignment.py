@@ -18,7 +18,11 @@ _ROW_NAMES = "Unnamed: 0"
 
 
 def align(
-    tables: Sequence[Table], features: Any, reserved: Mapping[str, str], notes: list[str]
+    tables: Sequence[Table],
+    features: Any,
+    reserved: Mapping[str, str],
+    notes: list[str],
+    exclude: Any = None,
 ) -> tuple[list[Table], dict[str, str]]:
     """Bring tables to the same columns in the same order.
 
@@ -32,6 +36,8 @@ def align(
         Columns that are no features, and what they are for.
     notes : list of str
         Receives what was done.
+    exclude : str, list of str, or None
+        Columns to leave out.
 
     Returns
     -------
@@ -51,6 +57,10 @@ def align(
     """
     tables = _matched_by_position(list(tables), notes)
     left_out: dict[str, str] = {}
+    if exclude is not None:
+        unwanted = _excluded(exclude, tables)
+        reserved = {**dict.fromkeys(unwanted, "exclude"), **reserved}
+        notes.append(f"Not compared, as exclude= names them: {listed(unwanted, 10)}.")
     if features is not None:
         names = _asked(features, tables, reserved)
         unused = len(set(tables[0].columns) - set(names) - set(reserved))
@@ -100,12 +110,27 @@ def _matched_by_position(tables: list[Table], notes: list[str]) -> list[Table]:
     return [table if table.named else renamed(table, named.columns) for table in tables]
 
 
-def _asked(features: Any, tables: Sequence[Table], reserved: Mapping[str, str]) -> list[str]:
-    items = [features] if isinstance(features, (str, int, np.integer)) else list(features)
-    first = tables[0]
+def _excluded(exclude: Any, tables: Sequence[Table]) -> list[str]:
+    names = _names(exclude, tables[0])
+    known = {name for table in tables for name in table.columns}
+    absent = [name for name in names if name not in known]
+    if absent:
+        places = " and ".join(table.label for table in tables)
+        raise ValueError(f"exclude: {places} has no {_columns(absent)}{suggestion(absent[0], sorted(known))}")
+    return names
+
+
+def _names(wanted: Any, first: Table) -> list[str]:
+    """Names of columns, each once; positions where columns have no names."""
+    items = [wanted] if isinstance(wanted, (str, int, np.integer)) else list(wanted)
     names = [
         f"x{item}" if not first.named and isinstance(item, (int, np.integer)) else str(item) for item in items
     ]
+    return list(dict.fromkeys(names))
+
+
+def _asked(features: Any, tables: Sequence[Table], reserved: Mapping[str, str]) -> list[str]:
+    names = _names(features, tables[0])
     if not names:
         raise ValueError("features= names no column")
     for name in names:
@@ -117,7 +142,7 @@ def _asked(features: Any, tables: Sequence[Table], reserved: Mapping[str, str]) 
         if absent:
             hint = suggestion(absent[0], table.columns)
             raise ValueError(f"features: {table.label} has no {_columns(absent)}{hint}")
-    return list(dict.fromkeys(names))
+    return names
 
 
 def _refuse_differences(
@@ -141,7 +166,8 @@ def _refuse_differences(
         )
     found = [f"{_columns(names)} only in {t.label}" for names, t in zip(only, tables, strict=True) if names]
     raise ValueError(
-        f"{'; '.join(found)}{_spelling(*only)}; rename them, or name the columns to compare with features="
+        f"{'; '.join(found)}{_spelling(*only)}; rename them, leave them out with exclude=, or name "
+        "the columns to compare with features="
     )
 
 

@@ -30,6 +30,7 @@ _MANY_ROWS = 1000
 # Fewer rows than this can hold two different numbers by accident.
 _TWO_VALUED_ROWS = 20
 _DECLARED = ("category", "boolean", "empty")
+_ROWS_PER_DECLARED_LEVEL = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,6 +296,9 @@ def _classify_levels(
     most = min(MAX_LEVELS, max(10, rows // 2))
     if rules.asked or levels.ordered:
         most = rows if declared else rows // 2
+    elif declared:
+        # Whoever declares categories means them, unless they are as many as identifiers.
+        most = max(most, rows // _ROWS_PER_DECLARED_LEVEL)
     if count > most:
         return Column(name, reason=f"free text or too many categories ({count} different values)")
     remarks = (_remark(part for part in parts if part.kind != "number"), remark)

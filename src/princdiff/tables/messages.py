@@ -53,7 +53,7 @@ def refuse_faults(columns: Sequence[Column]) -> None:
     if faults:
         raise ValueError(
             f"{'; '.join(faults[:5])}{f'; and {len(faults) - 5} more columns' if len(faults) > 5 else ''}: "
-            "replace such entries by numbers or leave them empty, or leave the column out with features="
+            "replace such entries by numbers or leave them empty, or leave the column out with exclude="
         )
 
 
@@ -63,7 +63,7 @@ def refuse_infinite(pool: Pool, layout: Layout) -> None:
     if infinite:
         raise ValueError(
             f"infinite values in {plural(len(infinite), 'column')}: {_counted(infinite, layout)}; "
-            "replace them by numbers, or leave the columns out with features="
+            "replace them by numbers, or leave the columns out with exclude="
         )
 
 
@@ -79,10 +79,10 @@ def refuse_missing(holes: Mapping[str, NDArray], layout: Layout, roles: Roles) -
     ]
     affected = layout.n_rows - len(rows_without(holes, layout.n_rows))
     raise ValueError(
-        f"missing values in {plural(len(holes), 'column')}: {_joined(columns, 5)}; {affected} of "
-        f"{layout.n_rows} rows have some (rows count from 0). Use missing='impute' to fill and mark them, so "
-        "that a changed rate of missing values is compared too; missing='drop' to leave these rows out; or "
-        "leave the columns out with features="
+        f"missing values in {plural(len(holes), 'column')} ({affected} of {layout.n_rows} rows): use "
+        "missing='impute' to fill and mark them, so that a changed rate of missing values is compared too, "
+        "missing='drop' to leave these rows out, or exclude= to leave the columns out. They are in "
+        f"{_joined(columns, 5)} (rows count from 0)"
     )
 
 
@@ -153,7 +153,7 @@ def note_dropped(kept: NDArray, holes: Mapping[str, NDArray], roles: Roles, note
         if not rest:
             raise ValueError(
                 f"missing='drop' leaves no row of group {name!r}: missing values in {columns}; "
-                "leave such columns out with features=, or use missing='impute'"
+                "leave such columns out with exclude=, or use missing='impute'"
             )
     lost = ", ".join(
         f"{gone} of {size} in {name!r}"
@@ -168,8 +168,10 @@ def note_codings(codings: Sequence[Coding], pool: Pool, roles: Roles, notes: lis
     """Which columns became several features, and levels that only one group has."""
     coded = [coding for coding in codings if coding.one_hot]
     if coded:
-        columns = _joined([f"{coding.column!r} ({_levels_in_words(coding)})" for coding in coded])
-        notes.append(f"{plural(len(coded), 'column')} of categories encoded as 0/1: {columns}.")
+        count = sum(len(coding.kinds) for coding in coded)
+        notes.append(
+            f"{plural(len(coded), 'column')} of categories encoded as {plural(count, '0/1 feature')}."
+        )
     ordered = [f"{c.column!r} ({listed(c.levels or (), 10)})" for c in codings if c.type == "ordered"]
     if ordered:
         notes.append(f"Ordered categories taken as the numbers 0, 1, 2 ...: {_joined(ordered)}.")
@@ -204,13 +206,6 @@ def note_filled(
         notes.append(
             f"{plural(total, 'missing value')} filled and marked in columns of their own: {columns}."
         )
-
-
-def _levels_in_words(coding: Coding) -> str:
-    assert coding.levels is not None
-    if coding.type == "flag" and len(coding.levels) == 2:
-        return f"1 is {coding.levels[1]!r}, 0 is {coding.levels[0]!r}"
-    return plural(len(coding.levels) + coding.pooled, "level")
 
 
 def _filled_in_words(coding: Coding, filled: Mapping[str, Sequence[int]], roles: Roles) -> str:

@@ -160,7 +160,7 @@ def _without_frame(table: Table) -> Table:
     if wrong:
         raise ValueError(
             f"the other table is sparse, so {table.label} must hold numbers only: {listed(wrong)} do not; "
-            "leave them out with features="
+            "leave them out with exclude="
         )
     numbers = np.column_stack([part.as_numbers() for part in parts.values()])
     return replace(table, values=sp.csr_matrix(numbers))

@@ -171,6 +171,7 @@ def prepare(
     *,
     groups: Any = None,
     features: Any = None,
+    exclude: Any = None,
     weights: Any = None,
     blocks: Any = None,
     covariates: Any = None,
@@ -190,6 +191,8 @@ def prepare(
     features : list of str, optional
         Columns to compare; default: all. Whole numbers asked for here are never taken for identifiers, and
         a column asked for that cannot be compared is an error.
+    exclude : list of str, optional
+        Columns to leave out.
     weights, blocks : str or array of shape (n_rows,), optional
         Column name, or a value per row, those of `X` first.
     covariates : str, list of str, array or DataFrame of shape (n_rows, n_covariates), optional
@@ -243,7 +246,7 @@ def prepare(
     layout = Layout(tuple(table.label for table in tables), tuple(table.n_rows for table in tables))
     roles = before = assign_roles(tables, layout, groups, weights, blocks, covariates)
     notes = [note for table in tables for note in table.notes] + roles.notes
-    tables, left_out = align(tables, features, roles.reserved, notes)
+    tables, left_out = align(tables, features, roles.reserved, notes, exclude)
     rules = Rules(asked=features is not None, dates=dates == "parts")
     pool, remarkable = gather(tables, roles.codes, layout.where, rules)
     pool = _leave_out(pool, remarkable, left_out)

@@ -303,7 +303,9 @@ def _weights(series: pd.Series) -> NDArray[np.float64]:
     values = part.as_numbers().astype(np.float64)
     if np.isinf(values).any():
         raise ValueError(f"weights: the weight of row {int(np.flatnonzero(np.isinf(values))[0])} is infinite")
-    return values
+    # Only ratios matter: by a power of two, so exactly, into a range where sums are safe.
+    largest = np.abs(values[~np.isnan(values)]).max(initial=0.0)
+    return np.ldexp(values, -np.frexp(largest)[1]) if largest > 0 else values
 
 
 def _covariate_table(
