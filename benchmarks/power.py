@@ -4,24 +4,31 @@ Sections: ``table`` (nine kinds of difference, beside other tests), ``type1`` (n
 ``covariates`` (size with many covariates, and what is left of the power), ``planning`` (predicted against
 simulated power) and ``seconds`` (processor time by shape of the table).
 
-MMDAgg takes part where its authors' package can be imported (``PYTHONPATH`` with a checkout), and hyppo where
-it is installed. Both are left out otherwise.
+MMDAgg, MMD-FUSE (which needs jax), dcor (energy) and Ball take part where they can be imported, and are left
+out otherwise. Run from the top folder of the repository:
+
+    python -m benchmarks.power table --sets 100 --keep peers.json
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import json
 import time
 import warnings
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 from scipy.stats import binom
 from sklearn.ensemble import RandomForestClassifier
 
+from benchmarks.two_sample import mmd, pvalue
 from princdiff import permutation_test
 from princdiff.datasets import make_block_gaussians
 from princdiff.planning import expected_power
-from two_sample import energy, mmd, pvalue
+
 
 LEVEL = 0.05
 
@@ -81,15 +88,6 @@ KINDS = {
 # Other tests. Each gives a p-value.
 
 
-def relabelled(statistic):
-    def test(X, y, seed, n_permutations):
-        rng = np.random.default_rng(seed)
-        labellings = np.array([y, *(rng.permutation(y) for _ in range(n_permutations))])
-        return pvalue(statistic(X, labellings))
-
-    return test
-
-
 def forest_witness(X, y, seed, n_permutations):
     """A forest learns on one half; its score of the rows of the other half is compared by ranks."""
     rng = np.random.default_rng(seed)
@@ -107,19 +105,42 @@ def forest_witness(X, y, seed, n_permutations):
     return pvalue(difference)
 
 
-def others() -> dict:
-    """Tests that can be run here."""
-    found = {"energy": relabelled(energy), "MMD": relabelled(mmd), "forest witness": forest_witness}
-    try:
+def median_mmd(X, y, seed, n_permutations):
+    """What hyppo's MMD computes, for all relabellings at once."""
+    rng = np.random.default_rng(seed)
+    labellings = np.array([y, *(rng.permutation(y) for _ in range(n_permutations))])
+    return pvalue(mmd(X, labellings))
+
+
+def peers() -> dict:
+    """Tests of other packages that can be imported here, and a forest's."""
+    found = {"forest witness": forest_witness, "MMD, median bandwidth": median_mmd}
+    with contextlib.suppress(ImportError):
         from mmdagg.np import mmdagg
 
-        def aggregated(X, y, seed, n_permutations):
-            # It gives a decision at a level, not a p-value.
-            return 0.0 if mmdagg(X[y == 0], X[y == 1], alpha=LEVEL, seed=seed) else 1.0
+        # A decision at the level, not a p-value.
+        found["MMDAgg"] = lambda X, y, seed, _: 1.0 - mmdagg(X[y == 0], X[y == 1], alpha=LEVEL, seed=seed)
+    with contextlib.suppress(ImportError):
+        import jax
+        from mmdfuse import mmdfuse
 
-        found["MMDAgg"] = aggregated
-    except ImportError:
-        pass
+        found["MMD-FUSE"] = lambda X, y, seed, _: 1.0 - float(
+            mmdfuse(X[y == 0], X[y == 1], jax.random.PRNGKey(seed), alpha=LEVEL)
+        )
+    with contextlib.suppress(ImportError):
+        import dcor
+
+        found["energy (dcor)"] = lambda X, y, seed, count: (
+            dcor.homogeneity.energy_test(
+                X[y == 0], X[y == 1], num_resamples=count, random_state=np.random.RandomState(seed)
+            ).pvalue
+        )
+    with contextlib.suppress(ImportError):
+        import Ball
+
+        found["Ball"] = lambda X, y, _, count: (
+            Ball.bd_test(X[y == 0], X[y == 1], num_permutations=count).pvalue
+        )
     return found
 
 
@@ -132,27 +153,57 @@ def ours(learners):
     return test
 
 
+class Store:
+    """P-values and seconds of (test, kind of difference), in a file if one is named: peers run once."""
+
+    def __init__(self, place: Path | None) -> None:
+        self.place = place
+        self.found: dict[str, list[list[float]]] = (
+            json.loads(place.read_text()) if place is not None and place.exists() else {}
+        )
+
+    def get(self, name: str, kind: str, run, n_sets: int) -> np.ndarray:
+        """Of the first data sets, shape (n_sets, 2); ``run(seed)`` gives the p-value of one."""
+        done = self.found.setdefault(f"{name} / {kind}", [])
+        for seed in range(len(done), n_sets):
+            begin = time.process_time()
+            p = run(seed)
+            done.append([float(p), time.process_time() - begin])
+        if self.place is not None:
+            self.place.write_text(json.dumps(self.found))
+        return np.array(done[:n_sets])
+
+
 def table(arguments) -> None:
     n = arguments.sets or 20
     tests = {"princdiff": ours(None)}
     if arguments.forest:
         tests["princdiff, forest"] = ours("forest")
-    tests |= others()
+    tests |= peers()
+    tests = {name: test for name, test in tests.items() if not arguments.test or arguments.test in name}
     permutations = arguments.permutations or 199
+    stored, fresh = Store(arguments.keep), Store(None)
     print(f"power at 5 %, {n} data sets a cell, {permutations} relabellings (processor seconds a test)")
-    print(f"  {'':32s}" + "".join(f"{name:>18s}" for name in tests))
-    spent = dict.fromkeys(tests, 0.0)
+    print("| difference | " + " | ".join(tests) + " |\n|" + "---|" * (len(tests) + 1))
+    spent: dict[str, list] = {name: [] for name in tests}
     for kind, make in KINDS.items():
         if arguments.cell and arguments.cell not in kind:
             continue
         rates = []
         for name, test in tests.items():
-            begin = time.process_time()
-            hits = [test(*make(seed), seed, permutations) <= LEVEL for seed in range(n)]
-            spent[name] += (time.process_time() - begin) / n
-            rates.append(np.mean(hits))
-        print(f"  {kind:32s}" + "".join(f"{rate:18.2f}" for rate in rates), flush=True)
-    print(f"  {'seconds a test':32s}" + "".join(f"{spent[name] / len(KINDS):18.2f}" for name in tests))
+            store = fresh if name.startswith("princdiff") else stored
+            run = partial(_one, make, test, permutations)
+            pvalues, seconds = store.get(name, kind, run, n).T
+            spent[name].append(np.median(seconds))
+            rates.append(np.mean(pvalues <= LEVEL))
+        best = max(rates)
+        cells = [f"**{rate:.2f}**" if rate == best else f"{rate:.2f}" for rate in rates]
+        print(f"| {kind} | " + " | ".join(cells) + " |", flush=True)
+    print("| seconds a test | " + " | ".join(f"{np.mean(spent[name]):.2f}" for name in tests) + " |")
+
+
+def _one(make, test, permutations, seed):
+    return test(*make(seed), seed, permutations)
 
 
 # Size.
@@ -371,6 +422,8 @@ def main() -> None:
     parser.add_argument("--sets", type=int, help="data sets a cell (default: as the section says)")
     parser.add_argument("--cell", help="only the cells whose name contains this")
     parser.add_argument("--permutations", type=int, help="relabellings of section table")
+    parser.add_argument("--test", help="only the tests whose name contains this, in section table")
+    parser.add_argument("--keep", type=Path, help="file that keeps what peers gave, in section table")
     parser.add_argument("--forest", action="store_true", help='also learners="forest" in section table')
     parser.add_argument("--full", action="store_true", help="the adaptive statistic in section covariates")
     arguments = parser.parse_args()
