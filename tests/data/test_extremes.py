@@ -98,8 +98,8 @@ def test_sparse_and_dense_rows_give_one_answer(change):
     dense = permutation_test(X, Y, n_permutations=39, random_state=0)
     sparse = permutation_test(sp.csr_matrix(X), Y, n_permutations=39, random_state=0)
     assert dense.pvalue == sparse.pvalue == pytest.approx(1 / 40)
-    # Of many directions that are about as good, rounding may pick another.
-    np.testing.assert_allclose(sparse.values, dense.values, rtol=0.03)
+    # Of many directions that are about as good, rounding may pick another, in few of the labellings.
+    assert np.isclose(sparse.values, dense.values, rtol=1e-3).mean() > 0.97
     plain = PDA(scale="pooled", random_state=0).fit(rows(), Y).divergences_[0]
     for store in STORES.values():
         found = PDA(scale="pooled", random_state=0).fit(store(X), Y)

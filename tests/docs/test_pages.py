@@ -28,7 +28,9 @@ def _has_code(page):
     return any(block.language in ("python", "console", "sh") for block in read_blocks(page.read_text()))
 
 
-@pytest.mark.parametrize("page", filter(_has_code, PAGES), ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize(
+    "page", [*filter(_has_code, PAGES)], ids=lambda page: page.relative_to(ROOT).as_posix()
+)
 def test_the_code_of_a_page_gives_what_it_shows(page, tmp_path, monkeypatch):
     pytest.importorskip("anndata", reason="some pages show AnnData objects")
     monkeypatch.chdir(tmp_path)

@@ -26,6 +26,8 @@ from princdiff.data.row_chunks import RowChunks
 from princdiff.data.sparse_structure import check_sparse
 
 _SHOWN = 5
+# Weights up to 2**300: their sums and squares stay far from the largest double, 2**1024.
+_SAFE_EXPONENT = 300
 
 
 def check_rows(
@@ -229,8 +231,23 @@ def settle_weights(
         raise ValueError(f"{_listed('group', empty)} left without weight: all its sample_weight are zero")
     if (weights == weights[0]).all():
         return None
-    # Only ratios matter: by a power of two, so exactly, into a range where sums are safe.
-    return np.ldexp(weights, -np.frexp(weights.max())[1])
+    return bring_near_one(weights)
+
+
+def bring_near_one(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide extreme weights by a power of two, so that no sum or square of them overflows.
+
+    Only ratios of weights matter, and a power of two changes no digit.
+
+    Examples
+    --------
+    >>> bring_near_one(np.array([1.0, 3.0])).tolist()
+    [1.0, 3.0]
+    >>> bring_near_one(np.array([2.0**1000, 2.0**999])).tolist()
+    [0.5, 0.25]
+    """
+    exponent = int(np.frexp(np.nanmax(np.abs(weights), initial=0.0))[1])
+    return np.ldexp(weights, -exponent) if abs(exponent) > _SAFE_EXPONENT else weights
 
 
 def check_blocks(blocks: Any, n_rows: int) -> tuple[NDArray[np.intp] | None, tuple[str, ...]]:

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from princdiff.data.labels import HELD_OUT
+from princdiff.data.validate import bring_near_one
 from princdiff.tables.column_types import Rules
 from princdiff.tables.column_values import level_name, read_column
 from princdiff.tables.encoding import codings_of, expand, feature_names
@@ -303,9 +304,7 @@ def _weights(series: pd.Series) -> NDArray[np.float64]:
     values = part.as_numbers().astype(np.float64)
     if np.isinf(values).any():
         raise ValueError(f"weights: the weight of row {int(np.flatnonzero(np.isinf(values))[0])} is infinite")
-    # Only ratios matter: by a power of two, so exactly, into a range where sums are safe.
-    largest = np.abs(values[~np.isnan(values)]).max(initial=0.0)
-    return np.ldexp(values, -np.frexp(largest)[1]) if largest > 0 else values
+    return bring_near_one(values)
 
 
 def _covariate_table(
