@@ -27,7 +27,7 @@ from sklearn.ensemble import RandomForestClassifier
 from benchmarks.two_sample import mmd, pvalue
 from princdiff import permutation_test
 from princdiff.datasets import make_block_gaussians
-from princdiff.planning import expected_power
+from princdiff.inference.planning import expected_power
 
 
 LEVEL = 0.05
@@ -124,8 +124,8 @@ def peers() -> dict:
         import jax
         from mmdfuse import mmdfuse
 
-        found["MMD-FUSE"] = lambda X, y, seed, _: 1.0 - float(
-            mmdfuse(X[y == 0], X[y == 1], jax.random.PRNGKey(seed), alpha=LEVEL)
+        found["MMD-FUSE"] = lambda X, y, seed, _: (
+            1.0 - float(mmdfuse(X[y == 0], X[y == 1], jax.random.PRNGKey(seed), alpha=LEVEL))
         )
     with contextlib.suppress(ImportError):
         import dcor

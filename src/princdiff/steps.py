@@ -18,11 +18,13 @@ from princdiff.data.samples import Scale
 from princdiff.divergences import Wasserstein2
 from princdiff.estimators import SPARDA
 from princdiff.inference.permutation import PermutationOptions, PermutationResult, run_permutations
+from princdiff.inference.planning import detectable_effect
 from princdiff.inference.selection import SelectionOptions, select
 from princdiff.inference.stability import StabilityOptions, run_half_samples
-from princdiff.result import build, explain
+from princdiff.result import build, explain, held_out
 from princdiff.result.effects import Effect, direction_effect
 from princdiff.result.parts import CertificatePart, PathPart, SelectionPart, TestPart
+from princdiff.result.shown import Shown, leading_sentence
 from princdiff.tables import Prepared
 
 _PILOT = 19
@@ -79,15 +81,19 @@ class Comparison:
     def run(self) -> dict[str, Any]:
         """All steps; what `DifferenceResult` holds, notes and parameters aside."""
         fit = self._fit()
-        pvalue, statistic, test = self._test()
+        tested = self._test()
+        pvalue, statistic, test = self._told(tested)
         chosen, selection, relations = self._select(pvalue)
         stability = self._stability(fit)
         table, columns = self._tables(fit, chosen, stability)
         self.clock.done("explaining")
         projections = self._projections(fit)
-        effect = self._effect(fit, projections[0])
+        effect, auc = self._effect(fit, projections[0])
         self.clock.done("measuring the effect")
         components = self._components(fit, projections, pvalue, effect)
+        shown = Shown(self.data, self.problem, tested, self.how)
+        contrasts = shown.contrasts(fit.components_[0], projections[0], effect, auc)
+        self.clock.done("looking for contrasts")
         return {
             "pvalue": pvalue,
             "statistic": statistic,
@@ -114,6 +120,8 @@ class Comparison:
             "reference": build.reference(self.data, projections, *self._scaling(fit)),
             "distributions": build.distributions(self.data, self._worth_drawing(table)),
             "codings": list(self.data.codings),
+            "contrasts": contrasts,
+            "witness": shown.witness(),
         }
 
     # The direction.
@@ -179,54 +187,34 @@ class Comparison:
 
     # How large.
 
-    def _effect(self, fit: SPARDA, projection: NDArray[np.float64]) -> Effect:
-        """Effect on rows that the direction was not fitted on: each half judged by the other's direction."""
+    def _effect(self, fit: SPARDA, projection: NDArray[np.float64]) -> tuple[Effect, float]:
+        """Effect on rows that the direction was not fitted on, and how well it tells two groups apart."""
         rng = self.how.rng("effect")
-        halves = self._halves(rng)
         level = int(np.count_nonzero(fit.components_[0]))
+        halves = held_out.halves(self.data, self.how.seed, rng)
         if halves is None or level == 0 or self.problem.scale == "within":
-            return direction_effect(projection, self.data.codes, self.data.weights, rng)
-        crossed = np.empty(len(projection))
-        for part in (False, True):
-            fitted, judged = halves == part, halves != part
-            half = self._direction(level, effort="fast", certify=False)
-            half.fit_problem(self.problem.take_rows(fitted), self.how)
-            values = _projected(half, self.data.rows[judged])[:, 0]
-            crossed[judged] = _standard(values, self.data.codes[judged])
-        squares = []
-        for part in (False, True):
-            own = halves == part
-            inner = None if self.data.weights is None else self.data.weights[own]
-            squares.append(direction_effect(crossed[own], self.data.codes[own], inner, rng))
-        size, low, high = (
-            float(np.sqrt(np.mean(np.square(values)))) for values in zip(*squares, strict=True)
-        )
-        # Half of the rows widen an interval by the root of two; both halves together have all of them.
-        shrink = 1 / np.sqrt(2)
-        return Effect(size, max(0.0, size - (size - low) * shrink), size + (high - size) * shrink)
+            return direction_effect(projection, self.data.codes, self.data.weights, rng), np.nan
 
-    def _halves(self, rng: np.random.Generator) -> NDArray[np.bool_] | None:
-        """Half of every group, whatever the order of rows and groups; None where groups are too small."""
-        key = np.asarray(self.data.rows @ rng.normal(size=self.data.rows.shape[1])).ravel()
-        halves = np.zeros(len(key), dtype=bool)
-        for code in range(len(self.data.groups)):
-            members = np.flatnonzero(self.data.codes == code)
-            if len(members) < 8:
-                return None
-            ordered = members[np.argsort(key[members], kind="stable")]
-            drawn = np.random.default_rng([self.how.seed, len(members)]).permutation(len(members))
-            halves[ordered[drawn[: len(members) // 2]]] = True
-        return halves
+        def direction(half: Problem) -> NDArray[np.float64]:
+            fitted = self._direction(level, effort="fast", certify=False).fit_problem(half, self.how)
+            return fitted.components_[0] * _inverse(fitted.scale_)
+
+        crossed = held_out.crossed(self.problem, halves, direction)
+        return held_out.effect(self.data, halves, crossed, rng), held_out.auc(self.data, halves, crossed)
 
     # The test.
 
-    def _test(self) -> tuple[float, float, TestPart]:
+    def _test(self) -> PermutationResult | None:
         if self.options.n_permutations == 0:
-            return float("nan"), float("nan"), TestPart()
-        count = self._permutations_in_time()
-        found = self._permuted(count)
+            return None
+        found = self._permuted(self._permutations_in_time())
         self.clock.done("testing")
-        lead = f"They differ most clearly in {found.leading}." if found.leading else ""
+        return found
+
+    def _told(self, found: PermutationResult | None) -> tuple[float, float, TestPart]:
+        """P-value, statistic and what the result keeps of the test."""
+        if found is None:
+            return float("nan"), float("nan"), TestPart()
         low, high = (np.nan, np.nan) if found.monte_carlo is None else found.monte_carlo
         part = TestPart(
             name="permutation",
@@ -238,10 +226,19 @@ class Comparison:
             monte_carlo_error=(high - low) / 2,
             cells=[cell.sentence for cell in found.cells],
             cell_pvalues=found.level_pvalues,
-            leading=lead,
+            leading=leading_sentence(found),
             leading_cell=found.leading,
+            detectable=self._detectable(),
         )
         return float(found.pvalue), float(found.statistic), part
+
+    def _detectable(self) -> float:
+        """The shift of one feature that such a test mostly finds; NaN where rows are not simply rows."""
+        problem = self.problem
+        plain = problem.blocks is None and problem.covariates is None and problem.weights is None
+        if not plain or problem.n_groups != 2:
+            return float("nan")
+        return detectable_effect(problem.sizes.tolist(), problem.n_features)
 
     def _permuted(self, count: int) -> PermutationResult:
         return run_permutations(self.problem, self.how, PermutationOptions(n_permutations=count))
@@ -379,17 +376,6 @@ def _no_relations(groups: Sequence[str]) -> pd.DataFrame:
     numbers = [*(f"dependence {group}" for group in groups), "change", "pvalue"]
     empty = pd.DataFrame({name: pd.Series(dtype=object) for name in names})
     return empty.assign(**{name: pd.Series(dtype=float) for name in numbers}, selected=pd.Series(dtype=bool))
-
-
-def _projected(fit: SPARDA, rows: Any) -> NDArray[np.float64]:
-    return np.asarray(rows @ (fit.components_ * _inverse(fit.scale_)).T, dtype=np.float64)
-
-
-def _standard(values: NDArray[np.float64], codes: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Values in units of their standard deviation within the groups."""
-    total = sum(((values[codes == g] - values[codes == g].mean()) ** 2).sum() for g in np.unique(codes))
-    spread = float(np.sqrt(total / len(values)))
-    return values / spread if spread > 0 else values
 
 
 def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:

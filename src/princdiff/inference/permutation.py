@@ -120,6 +120,8 @@ class PermutationResult:
         For "adaptive": the two features whose dependence differs most.
     cells : list of Cell
         For "adaptive": what was looked at, in the order of ``levels``.
+    cell_scores : array of shape (n_levels,)
+        For "adaptive": how clearly the observed labelling stands out in each of them, about -log of a p-value.
     leading : str
         For "adaptive": in what the groups differ most clearly, such as "one column alone" or "local
         structure". It says what stood out, whether or not the p-value is small.
@@ -157,6 +159,7 @@ class PermutationResult:
     leading_feature: int | None = None
     leading_pair: tuple[int, int] | None = None
     cells: list[Cell] = field(default_factory=list)
+    cell_scores: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, dtype=np.float32))
     leading: str = ""
     contrasts: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     monte_carlo: Interval | None = None
@@ -457,6 +460,7 @@ class _Adaptive:
             result,
             directions=kept,
             cells=cells,
+            cell_scores=found.scores[0],
             leading=cells[best].sentence,
             leading_feature=self.leading_feature,
             leading_pair=None if self.products is None else self.products.leading_pair,

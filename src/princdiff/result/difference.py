@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,13 @@ from princdiff.data import validate
 from princdiff.files import write_text
 from princdiff.result.parts import (
     CertificatePart,
+    ContrastPart,
     Distribution,
     PathPart,
     ReferencePart,
     SelectionPart,
     TestPart,
+    WitnessPart,
 )
 from princdiff.result.schema import from_plain, to_plain
 from princdiff.tables import Coding, encode
@@ -86,6 +88,11 @@ class DifferenceResult:
         Warnings, and everything that was left out or changed.
     parameters : dict
         What was asked for, the seed, versions and timings.
+    contrasts : list of ContrastPart
+        The first direction, which has the largest difference in size, and the sharpest contrast where that is
+        another one; the one that led comes first.
+    witness : WitnessPart or None
+        Where the groups differ most clearly in something else than a direction, what can be shown of it.
 
     Examples
     --------
@@ -125,6 +132,8 @@ class DifferenceResult:
     codings: list[Coding]
     notes: list[str]
     parameters: dict[str, Any]
+    contrasts: list[ContrastPart] = field(default_factory=list)
+    witness: WitnessPart | None = None
 
     # Reading.
 
@@ -282,6 +291,28 @@ class DifferenceResult:
 
         return result_plots.projection(self, component, ax)
 
+    def plot_contrast(self, name: str = "sharpest contrast", *, ax: Axes | None = None) -> Axes:
+        """Draw the groups along one of the ``contrasts``."""
+        from princdiff.present import result_plots
+
+        return result_plots.contrast(self, name, ax)
+
+    def plot_witness(self, *, axes: Sequence[Axes] | None = None) -> NDArray[np.object_]:
+        """Draw where the rows of each group lie, in the two coordinates that show most.
+
+        Parameters
+        ----------
+        axes : sequence of Axes, optional
+            Where to draw: one for each group.
+
+        Returns
+        -------
+        array of Axes of shape (n_groups,)
+        """
+        from princdiff.present import result_plots
+
+        return result_plots.witness(self, axes)
+
     def plot_weights(self, *, component: int = 0, top: int = 15, ax: Axes | None = None) -> Axes:
         """Draw the leading features' weights and shares."""
         from princdiff.present import result_plots
@@ -402,7 +433,7 @@ def load(path: str | Path) -> DifferenceResult:
         raise ValueError(
             f"{path} has format {content.get('format')!r}; this version of princdiff reads format {FORMAT}"
         )
-    lost = [field.name for field in fields(DifferenceResult) if field.name not in content]
+    lost = [own.name for own in fields(DifferenceResult) if own.name not in content]
     if lost:
         raise ValueError(f"{path} is incomplete: {', '.join(lost)} is missing")
     try:

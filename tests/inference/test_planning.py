@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from princdiff.planning import detectable_effect, expected_power, required_rows
+from princdiff.inference.planning import detectable_effect, expected_power, required_rows
 
 
 def test_one_feature_is_a_two_sided_test_at_a_smaller_level():

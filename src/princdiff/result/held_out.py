@@ -1,0 +1,105 @@
+"""How large a difference is on rows that its direction was not fitted on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from princdiff.data.problem import Problem
+from princdiff.inference.sharpest import area_under_curve, oriented
+from princdiff.result.effects import Effect, direction_effect
+from princdiff.tables import Prepared
+
+_FEWEST_ROWS = 8
+
+
+def halves(data: Prepared, seed: int, rng: np.random.Generator) -> NDArray[np.bool_] | None:
+    """Half of every group, whatever the order of rows and groups; None where groups are too small.
+
+    Parameters
+    ----------
+    data : Prepared
+        Rows and groups.
+    seed : int
+        Of the draw.
+    rng : Generator
+        Puts rows into an order of their own.
+
+    Returns
+    -------
+    bool array of shape (n_rows,) or None
+    """
+    key = np.asarray(data.rows @ rng.normal(size=data.rows.shape[1])).ravel()
+    result = np.zeros(len(key), dtype=bool)
+    for code in range(len(data.groups)):
+        members = np.flatnonzero(data.codes == code)
+        if len(members) < _FEWEST_ROWS:
+            return None
+        ordered = members[np.argsort(key[members], kind="stable")]
+        drawn = np.random.default_rng([seed, len(members)]).permutation(len(members))
+        result[ordered[drawn[: len(members) // 2]]] = True
+    return result
+
+
+def crossed(
+    problem: Problem, halves: NDArray[np.bool_], direction: Callable[[Problem], NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    """Each half's rows along the direction of the other half, in standard deviations within groups.
+
+    Parameters
+    ----------
+    problem : Problem
+        All rows.
+    halves : bool array of shape (n_rows,)
+        From `halves`.
+    direction : callable
+        From the problem of one half to weights of the unscaled features, shape (n_features,).
+
+    Returns
+    -------
+    array of shape (n_rows,)
+        The last group has the larger mean in the half that was fitted.
+    """
+    result = np.empty(len(halves))
+    for part in (False, True):
+        fitted, judged = problem.take_rows(np.flatnonzero(halves == part)), halves != part
+        weights = oriented(direction(fitted), fitted)
+        values = np.asarray(problem.rows[judged] @ weights, dtype=np.float64).ravel()
+        result[judged] = _standard(values, problem.codes[judged])
+    return result
+
+
+def effect(
+    data: Prepared, halves: NDArray[np.bool_], scores: NDArray[np.float64], rng: np.random.Generator
+) -> Effect:
+    """Distance of the groups, averaged over both halves, with its interval."""
+    squares = []
+    for part in (False, True):
+        own = halves == part
+        inner = None if data.weights is None else data.weights[own]
+        squares.append(direction_effect(scores[own], data.codes[own], inner, rng))
+    size, low, high = (float(np.sqrt(np.mean(np.square(values)))) for values in zip(*squares, strict=True))
+    # Half of the rows widen an interval by the root of two; both halves together have all of them.
+    shrink = 1 / np.sqrt(2)
+    return Effect(size, max(0.0, size - (size - low) * shrink), size + (high - size) * shrink)
+
+
+def auc(data: Prepared, halves: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:
+    """Area under the curve, averaged over both halves; NaN for more than two groups."""
+    if len(data.groups) != 2:
+        return float("nan")
+    areas = []
+    for part in (False, True):
+        own = halves == part
+        inner = None if data.weights is None else data.weights[own]
+        areas.append(area_under_curve(scores[own], data.codes[own] == 1, inner))
+    return float(np.mean(areas))
+
+
+def _standard(values: NDArray[np.float64], codes: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """Values in units of their standard deviation within the groups."""
+    total = sum(((values[codes == g] - values[codes == g].mean()) ** 2).sum() for g in np.unique(codes))
+    spread = float(np.sqrt(total / len(values)))
+    return values / spread if spread > 0 else values
