@@ -29,7 +29,6 @@ from princdiff import permutation_test
 from princdiff.datasets import make_block_gaussians
 from princdiff.inference.planning import expected_power
 
-
 LEVEL = 0.05
 
 

@@ -149,10 +149,10 @@ def _by_matrices(
         rounding = 1e-12 * np.abs(matrix).max()
         matrix = matrix - (matrix @ mass)[:, None]
         matrix -= mass @ matrix
-        matrix = np.where(np.abs(matrix) > rounding, matrix, 0.0).astype(np.float32)
+        single = np.where(np.abs(matrix) > rounding, matrix, 0.0).astype(np.float32)
         begin = 0
         for groups, shares in parts:
-            result[begin : begin + len(shares), place] = _between(matrix, groups, shares)
+            result[begin : begin + len(shares), place] = _between(single, groups, shares)
             begin += len(shares)
     return result
 

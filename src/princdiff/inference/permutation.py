@@ -121,7 +121,7 @@ class PermutationResult:
     cells : list of Cell
         For "adaptive": what was looked at, in the order of ``levels``.
     cell_scores : array of shape (n_levels,)
-        For "adaptive": how clearly the observed labelling stands out in each of them, about -log of a p-value.
+        For "adaptive": how clearly the observed labelling stands out in each, about -log of a p-value.
     leading : str
         For "adaptive": in what the groups differ most clearly, such as "one column alone" or "local
         structure". It says what stood out, whether or not the p-value is small.

@@ -97,7 +97,7 @@ def witness(rows: NDArray[np.float64], codes: NDArray[np.uint8], kernel: Kernel,
 
 
 def witness_rows(problem: Problem, seed: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Numbers of up to some hundred rows, no group with more than its share, and the rows as distances see them.
+    """Up to some hundred rows, no group with more than its share, as distances see them.
 
     Parameters
     ----------

@@ -666,7 +666,8 @@ def densities_by_group(
         _, made = plt.subplots(
             1, len(shares), figsize=(3.2 * len(shares), 3.2), sharex=True, sharey=True, layout="constrained"
         )
-        axes = np.atleast_1d(made)
+        axes = list(np.atleast_1d(made))
+    assert axes is not None
     if len(axes) != len(shares):
         raise ValueError(f"axes must be one for each of {len(shares)} groups, got {len(axes)}")
     tallest = max(float(share.max()) for share in shares.values())

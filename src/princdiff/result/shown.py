@@ -41,7 +41,7 @@ _BINS = 20
 def leading_sentence(found: PermutationResult) -> str:
     """Where the groups stood out most.
 
-    Where a direction, a column or a pair led, its name; otherwise also whether any direction differs by itself.
+    Where no direction, column or pair led, also whether any direction differs by itself.
     """
     if not found.leading:
         return ""

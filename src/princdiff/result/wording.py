@@ -51,8 +51,8 @@ def _would_have_shown(result: DifferenceResult) -> str:
     if not np.isfinite(result.test.detectable):
         return ""
     return (
-        f" A shift of one column by {result.test.detectable:.2g} standard deviations would have been found in "
-        "four of five such tables."
+        f" A shift of one column by {result.test.detectable:.2g} standard deviations would have been found "
+        "in four of five such tables."
     )
 
 
