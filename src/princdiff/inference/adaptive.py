@@ -158,7 +158,7 @@ class Products:
         cells = [
             Cell("column", "one column", weight=_column_weight(self.problem)),
             Cell("column", "one mean", weight=2.0),
-            Cell("column", "one spread"),
+            Cell("column", "one spread", weight=2.0),
         ]
         values = np.column_stack([units.max(axis=1), means.max(axis=1), spreads.max(axis=1)])
         if units.shape[1] > 2:
@@ -170,11 +170,13 @@ class Products:
         if view.n_rows <= MATRIX_ROWS:
             kernels = (*kernels, Kernel("products"))
         values = kernel_statistics(view, self.design, kernels, np.random.default_rng(self.seed))
-        return CellValues([_kernel_cell(kernel, prefix) for kernel in kernels], values)
+        local = _local_weight(self.problem)
+        return CellValues([_kernel_cell(kernel, prefix, local) for kernel in kernels], values)
 
     def _lengths(self, view: RowView, prefix: str) -> CellValues:
         scores = column_cells.length_scores(view.dense, self.contrasts)
-        return CellValues([Cell("length", f"{prefix}lengths", weight=0.25)], scores[:, None])
+        weight = 0.25 if prefix else 0.5
+        return CellValues([Cell("length", f"{prefix}lengths", weight=weight)], scores[:, None])
 
     @property
     def _pairs_affordable(self) -> bool:
@@ -198,7 +200,7 @@ class Products:
         assert mixing is not None
         view = RowView(self.problem.samples, np.ones(self.problem.n_features, dtype=np.float32))
         scores = column_cells.given_others(view.dense, mixing @ mixing, self.contrasts)
-        return CellValues([Cell("given", "one column given the others")], scores[:, None])
+        return CellValues([Cell("given", "one column given the others", weight=1.5)], scores[:, None])
 
 
 def _column_weight(problem: Problem) -> float:
@@ -214,14 +216,24 @@ def _pair_weight(problem: Problem) -> float:
     return 0.3 if all(kind == "number" for kind in problem.kinds) else 4.0
 
 
-def _kernel_cell(kernel: Kernel, prefix: str) -> Cell:
+def _local_weight(problem: Problem) -> float:
+    """Weight of the most local kernel: a few numbers may be arranged in ways that nothing else sees.
+
+    In many dimensions all rows are about equally far from each other, and nothing is local.
+    """
+    if problem.n_features == 1 or any(kind != "number" for kind in problem.kinds):
+        return 2.0
+    return float(np.clip(16 / problem.n_features, 2.0, 8.0))
+
+
+def _kernel_cell(kernel: Kernel, prefix: str, local_weight: float) -> Cell:
     metric = "whitened" if prefix else "scaled"
     if kernel.shape == "products":
         return Cell("covariance", f"{prefix}covariances", metric, weight=3.0 if prefix else 0.1)
     if kernel.shape == "energy":
         return Cell("kernel", f"{prefix}energy", metric, weight=1.0 if prefix else 4.0)
     local = "local " if kernel.quantile < 0.1 else ""
-    weight = {0.005: 2.0, 0.05: 1.0}.get(kernel.quantile, 0.5)
+    weight = {0.005: local_weight, 0.05: 1.0}.get(kernel.quantile, 0.5)
     return Cell("kernel", f"{prefix}{local}{kernel.shape} {kernel.quantile:g}", metric, weight=weight)
 
 
