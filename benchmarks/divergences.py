@@ -23,6 +23,7 @@ from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence, Margin
 from princdiff.solvers.ascent import Evaluator, chunks, propose
+from princdiff.solvers.effort import SearchSettings
 from princdiff.solvers.solve import solve
 from princdiff.solvers.sparsity import Sparsity
 
@@ -105,7 +106,7 @@ def recovery(divergence: Divergence, kind: str, n_seeds: int) -> tuple[int, floa
     for seed in range(n_seeds):
         X, y = planted(kind, np.random.default_rng(seed))
         rng = np.random.default_rng(seed)
-        solution = solve(Samples(X), Labels(y, 2), divergence, level=N_PLANTED, rng=rng)
+        solution = solve(Samples(X), Labels(y, 2), divergence, SearchSettings(N_PLANTED), rng=rng)
         found.append(int(np.count_nonzero(solution.direction[:N_PLANTED])))
         exact += found[-1] == N_PLANTED
     return exact, float(np.mean(found))

@@ -18,7 +18,8 @@ from scipy.stats import gaussian_kde
 from princdiff import divergences
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
-from princdiff.present.plots import COLOURS
+from princdiff.present.plot_style import COLOURS
+from princdiff.solvers.effort import SearchSettings
 from princdiff.solvers.solve import solve
 
 N_ROWS, N_FEATURES = 400, 10
@@ -114,7 +115,7 @@ def main() -> None:
                 Samples(X),
                 labels,
                 divergences.get(name),
-                level=N_FEATURES,
+                SearchSettings(N_FEATURES),
                 rng=np.random.default_rng(0),
             )
             degrees = angle(solution.direction, planted)

@@ -87,7 +87,7 @@ def test_nothing_differs():
     ],
 )
 def test_lengths_of_periods(every, names):
-    from princdiff.batches.plan import _period_names
+    from princdiff.batches.batch_rows import _period_names
 
     steps = {"year": "100D", "quarter": "60D", "week": "2D", "day": "5h", "hour": "20min"}
     index = pd.date_range("2024-01-01", periods=3 if every in ("year", "quarter") else 8, freq=steps[every])
@@ -132,7 +132,7 @@ def test_too_few_permutations_are_told():
         ({"batches": []}, "there is no batch"),
         ({"batches": made_up(2), "time": "day", "every": "decade"}, "every must be one of"),
         ({"batches": made_up(2), "time": "day", "groups": "plan"}, "groups= cannot be given"),
-        ({"batches": made_up(2), "time": "day", "alpha": 2}, "alpha must be a number between 0 and 1"),
+        ({"batches": made_up(2), "time": "day", "alpha": 2}, "alpha must be between 0 and 1"),
         ({"batches": [made_up(1)] * 2, "reference": 2}, "give a table or 1 for the first"),
     ],
 )

@@ -23,7 +23,7 @@ from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
 from princdiff.datasets import load_madelon
 from princdiff.divergences import Wasserstein2
-from princdiff.solvers.path import solve_path
+from princdiff.solvers.path import PathOptions, solve_path
 
 SETTINGS = {
     "full": {"most": 60, "halves": 6, "selection": {"goal": "directions"}, "subsets": ("train", "valid")},
@@ -40,7 +40,7 @@ def sparda(X: np.ndarray, y: np.ndarray, most: int, seed: int = 0) -> np.ndarray
     """Supports of our search at 1 to ``most`` features."""
     levels = np.arange(1, most + 1)
     path = solve_path(
-        Samples(X), Labels(y, 2), Wasserstein2(), levels, np.random.default_rng(seed), effort="default"
+        Samples(X), Labels(y, 2), Wasserstein2(), levels, np.random.default_rng(seed), PathOptions("default")
     )
     return path.directions[0] != 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.comparison_steps import Clock, Comparison, Options
 from princdiff.data import parameters
 from princdiff.data.problem import Run
-from princdiff.data.samples import Samples, Scale
+from princdiff.data.row_keys import row_keys
+from princdiff.data.samples import Scale
 from princdiff.divergences import Divergence
 from princdiff.result import DifferenceResult
-from princdiff.steps import Clock, Comparison, Options
 from princdiff.tables import Prepared, prepare
 
 # Numbers up to which rows are copied into an order of their own.
@@ -125,13 +126,7 @@ def compare(
     >>> result.pvalue, result.selected
     (0.01, ['weight'])
     """
-    parameters.check(
-        locals(),
-        n_permutations=parameters.Whole(0),
-        divergence=parameters.DivergenceRule(auto=True),
-        error=parameters.Choice("fwer", "fdr"),
-        dates=parameters.Choice("skip", "parts"),
-    )
+    check_options(locals())
     options = Options(
         n_features=n_features,
         n_components=n_components,
@@ -158,11 +153,11 @@ def compare(
             weights=sample_weight,
             blocks=blocks,
             covariates=covariates,
-            missing=missing,  # type: ignore[arg-type]
+            missing=missing,
             strict=strict,
-            dates=dates,  # type: ignore[arg-type]
+            dates=dates,
         )
-    told = _new_warnings(caught, prepared.notes)
+    notes = (*prepared.notes, *_new_warnings(caught, prepared.notes))
     asked = {
         "missing": missing,
         "features": [features] if isinstance(features, str) else None if features is None else list(features),  # type: ignore[redundant-expr]
@@ -171,7 +166,19 @@ def compare(
         "time_budget": time_budget,
     }
     clock.done("reading")
-    return compare_prepared(replace(prepared, notes=(*prepared.notes, *told)), options, run, clock, asked)
+    return compare_prepared(replace(prepared, notes=notes), options, run, clock, asked)
+
+
+def check_options(values: Mapping[str, Any]) -> None:
+    """Refuse what parameters of `compare` cannot be, here and where they are passed on."""
+    parameters.check(
+        values,
+        default_seed=0,
+        n_permutations=parameters.Whole(0),
+        divergence=parameters.DivergenceRule(auto=True),
+        error=parameters.Choice("fwer", "fdr"),
+        dates=parameters.Choice("skip", "parts"),
+    )
 
 
 def _plain_seed(state: Any) -> Any:
@@ -200,11 +207,10 @@ def compare_prepared(
     -------
     DifferenceResult
     """
-    refuse_single_rows(prepared)
-    prepared = in_canonical_order(prepared)
+    prepared, keys = in_canonical_order(prepared)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        comparison = Comparison(prepared, options, run, clock)
+        comparison = Comparison(prepared, options, run, clock, keys)
         result = comparison.run()
     notes = [*prepared.notes, *comparison.notes, *_new_warnings(caught, prepared.notes)]
     asked_for = {
@@ -222,53 +228,30 @@ def compare_prepared(
     return DifferenceResult(**{**result, "notes": notes, "parameters": asked_for})
 
 
-def in_canonical_order(prepared: Prepared) -> Prepared:
-    """The same rows in an order that depends on their values only.
+def in_canonical_order(prepared: Prepared) -> tuple[Prepared, NDArray[np.uint64] | None]:
+    """The same rows in an order that depends on their values only, and their keys; see `data.row_keys`.
 
     What is drawn at random (relabellings, folds, samples) then depends neither on the order in which rows
     came nor on which group came first: swapping groups changes signs and nothing else.
     """
     if prepared.weights is not None and not prepared.weights.all():
         # A row without weight is a row that is not there.
-        prepared = _rows_taken(prepared, np.flatnonzero(prepared.weights))
+        prepared = prepared.take_rows(np.flatnonzero(prepared.weights))
     n_rows, n_features = prepared.rows.shape
     if n_rows * n_features > _LARGEST_SORTED:
-        return prepared
-    scale = Samples(prepared.rows, "pooled", dtype=np.float64).factor
-    weights = np.random.default_rng(0).normal(size=n_features) * scale
-    order = np.argsort(np.asarray(prepared.rows @ weights).ravel(), kind="stable")
-    return _rows_taken(prepared, order)
+        return prepared, None
+    keys = row_keys(prepared.rows, prepared.weights)
+    order = np.argsort(keys, kind="stable")
+    return prepared.take_rows(order), keys[order]
 
 
-def _rows_taken(prepared: Prepared, index: NDArray[np.intp]) -> Prepared:
-    def taken(values: Any) -> Any:
-        return None if values is None else values[index]
-
-    return replace(
-        prepared,
-        rows=prepared.rows[index],
-        codes=prepared.codes[index],
-        kept=prepared.kept[index],
-        weights=taken(prepared.weights),
-        blocks=taken(prepared.blocks),
-        covariates=taken(prepared.covariates),
-    )
-
-
-def refuse_single_rows(prepared: Prepared) -> None:
-    """Say which group has one row only, if one has."""
-    for name, size in zip(prepared.groups, np.bincount(prepared.codes), strict=True):
-        if size < 2:
-            raise ValueError(f"group {name!r} has one row only: no distribution can be told from it")
-
-
-def _new_warnings(caught: list[warnings.WarningMessage], told: Iterable[str]) -> list[str]:
-    """Warn again of what was caught; the users' warnings that no note tells yet."""
+def _new_warnings(caught: list[warnings.WarningMessage], known: Iterable[str]) -> list[str]:
+    """Warn again of what was caught; return the users' warnings that no note contains yet."""
     notes: list[str] = []
     for warning in caught:
         text = str(warning.message)
-        known = any(note.rstrip(".") in text or text in note for note in [*told, *notes])
-        if issubclass(warning.category, UserWarning) and not known:
+        is_known = any(note.rstrip(".") in text or text in note for note in [*known, *notes])
+        if issubclass(warning.category, UserWarning) and not is_known:
             notes.append(text)
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     return notes

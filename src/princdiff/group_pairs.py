@@ -12,11 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import false_discovery_control
 from tqdm import tqdm
 
-from princdiff.comparison import compare_prepared, refuse_single_rows
-from princdiff.data import validate
+from princdiff.comparison import check_options, compare_prepared
+from princdiff.comparison_steps import Clock, Options
+from princdiff.data import parameters
+from princdiff.data.parameters import Choice
 from princdiff.data.problem import Run
+from princdiff.data.validate import refuse_small_groups
 from princdiff.result import DifferenceResult
-from princdiff.steps import Clock, Options
 from princdiff.tables import Prepared, prepare
 
 REST = "rest"
@@ -70,7 +72,7 @@ class GroupsResult:
         -------
         DataFrame
         """
-        validate.check_choice("column", column, ("divergence", "effect", "pvalue", "adjusted"))
+        parameters.check({"column": column}, column=Choice("divergence", "effect", "pvalue", "adjusted"))
         wide = self.table.pivot(index="group", columns="other", values=column)
         if (self.table["other"] == REST).all():
             return wide.rename_axis(index=None, columns=None)
@@ -120,14 +122,19 @@ def compare_groups(
     >>> result.table.loc[result.table["adjusted"] <= 0.05, ["group", "other", "adjusted"]].values.tolist()
     [['a', 'c', 0.03], ['b', 'c', 0.03]]
     """
-    validate.check_choice("against", against, ("each other", "rest"))
-    validate.check_choice("adjustment", adjustment, ("holm", "benjamini-hochberg", "none"))
+    parameters.check(
+        {"against": against, "adjustment": adjustment, "progress": progress},
+        against=Choice("each other", "rest"),
+        adjustment=Choice("holm", "benjamini-hochberg", "none"),
+    )
+    _refuse_unknown(options)
+    check_options(options)
     how = {name: options.pop(name) for name in _RUNNING if name in options}
     seed = how.pop("random_state", 0 if how.get("rng") is None else None)
     run = Run.from_options(seed, progress=progress, **how)
     chosen, reading = _sorted_options(options)
     prepared = prepare(X, groups=groups, **reading)
-    refuse_single_rows(prepared)
+    refuse_small_groups(prepared.codes, prepared.groups)
     names = prepared.groups
     if len(names) < 3:
         raise ValueError(f"found {len(names)} groups; with two groups use princdiff.compare")
@@ -154,12 +161,14 @@ def _sorted_options(options: dict[str, Any]) -> tuple[Options, dict[str, Any]]:
     reading = {name: options.pop(name) for name in _READING if name in options}
     if "sample_weight" in reading:
         reading["weights"] = reading.pop("sample_weight")
-    known = [field.name for field in fields(Options)]
+    return Options(**options), reading
+
+
+def _refuse_unknown(options: dict[str, Any]) -> None:
+    known = [*(field.name for field in fields(Options)), *_READING, *_RUNNING]
     unknown = [name for name in options if name not in known]
     if unknown:
-        there = ", ".join([*known, *_READING, *_RUNNING])
-        raise TypeError(f"compare_groups does not know {unknown[0]}=; there are {there}")
-    return Options(**options), reading
+        raise TypeError(f"compare_groups does not know {unknown[0]}=; there are {', '.join(known)}")
 
 
 def _two_groups(prepared: Prepared, group: int, other: int | None) -> Prepared:

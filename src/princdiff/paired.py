@@ -9,6 +9,7 @@ the two-sample statistic with labels swapped within pairs.
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
@@ -132,6 +133,9 @@ def paired_test(X: ArrayLike, Y: ArrayLike, **options: Any) -> PermutationResult
     for name in ("blocks", "permute", "y"):
         if name in options:
             raise ValueError(f"paired_test sets {name} itself: each unit is a block of two rows")
+    unknown = [name for name in options if name not in signature(permutation_test).parameters]
+    if unknown:
+        raise TypeError(f"paired_test has no parameter {unknown[0]!r}, and neither has permutation_test")
     before, after = _checked_pair(BaseEstimator(), X, Y)
     n_units = len(before)
     return permutation_test(

@@ -7,6 +7,7 @@ from scipy.stats import energy_distance, ks_2samp, wasserstein_distance
 from princdiff.data.labels import HELD_OUT, Labels
 from princdiff.data.samples import Samples
 from princdiff.divergences import CustomDivergence, Energy, JensenShannon, Wasserstein2, Workspace
+from princdiff.solvers.effort import SearchSettings
 from princdiff.solvers.solve import solve
 
 
@@ -130,8 +131,7 @@ def test_the_search_takes_a_function():
         Samples(X),
         Labels(np.repeat([0, 1], 40), 2),
         CustomDivergence(centres),
-        level=2,
-        effort="fast",
+        SearchSettings(2, effort="fast"),
         rng=np.random.default_rng(0),
     )
     assert set(np.flatnonzero(found.direction)) == {0, 1}

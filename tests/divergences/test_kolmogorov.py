@@ -7,6 +7,7 @@ from scipy.stats import cramervonmises_2samp, ks_2samp
 from princdiff.data.labels import HELD_OUT, Labels
 from princdiff.data.samples import Samples
 from princdiff.divergences import CramerVonMises, KolmogorovSmirnov
+from princdiff.solvers.effort import SearchSettings
 from princdiff.solvers.solve import solve
 
 
@@ -98,7 +99,9 @@ def test_the_search_finds_a_direction_that_is_good_in_the_exact_value():
     X[150:, :2] += 0.8
     labels = Labels(np.repeat([0, 1], 150), 2)
     divergence = KolmogorovSmirnov()
-    found = solve(Samples(X), labels, divergence, level=2, effort="fast", rng=np.random.default_rng(0))
+    found = solve(
+        Samples(X), labels, divergence, SearchSettings(2, effort="fast"), rng=np.random.default_rng(0)
+    )
     assert set(np.flatnonzero(found.direction)) == {0, 1}
     truth = np.zeros(12)
     truth[:2] = 0.5**0.5

@@ -9,6 +9,7 @@ from slow_divergences import gap
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
 from princdiff.divergences import Margin, MeanDifference
+from princdiff.solvers.effort import SearchSettings
 from princdiff.solvers.solve import solve
 
 
@@ -25,7 +26,11 @@ def cosine(a, b):
 
 def best_direction(X, codes, divergence, level=None):
     return solve(
-        Samples(X), Labels(codes, 2), divergence, level=level or X.shape[1], rng=np.random.default_rng(0)
+        Samples(X),
+        Labels(codes, 2),
+        divergence,
+        SearchSettings(level or X.shape[1]),
+        rng=np.random.default_rng(0),
     ).direction
 
 

@@ -7,6 +7,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
 from princdiff.divergences import MeanDifference, StandardisedMeanDifference
+from princdiff.solvers.effort import SearchSettings
 from princdiff.solvers.solve import solve
 
 
@@ -21,7 +22,7 @@ def problem(sizes, n_features=6, seed=0):
 def best_direction(X, codes, divergence, level=None):
     labels = Labels(codes, int(codes.max()) + 1)
     level = level or X.shape[1]
-    found = solve(Samples(X), labels, divergence, level=level, rng=np.random.default_rng(0))
+    found = solve(Samples(X), labels, divergence, SearchSettings(level), rng=np.random.default_rng(0))
     return found.direction
 
 

@@ -8,6 +8,7 @@ from scipy.stats import wasserstein_distance
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
 from princdiff.divergences import Wasserstein2, WassersteinP, Workspace
+from princdiff.solvers.effort import SearchSettings
 from princdiff.solvers.solve import solve
 
 
@@ -69,7 +70,9 @@ def test_the_power_decides_between_many_small_moves_and_few_large_ones():
     tops = [
         int(
             np.abs(
-                solve(Samples(X), labels, WassersteinP(p), level=1, rng=np.random.default_rng(0)).direction
+                solve(
+                    Samples(X), labels, WassersteinP(p), SearchSettings(1), rng=np.random.default_rng(0)
+                ).direction
             ).argmax()
         )
         for p in (1.0, 4.0)

@@ -13,12 +13,12 @@ from princdiff.data.problem import Problem
 from princdiff.data.samples import Samples
 from princdiff.divergences import Energy, Wasserstein2
 from princdiff.inference import direction_cells, kernel_cells, sampling
-from princdiff.inference.adaptive import Products, distance_factors
+from princdiff.inference.adaptive import ProductCells, distance_factors
 from princdiff.inference.cells import Cell, combined, leading_cell
 from princdiff.inference.column_cells import many_small, normal_scores, pair_scores
 from princdiff.inference.contrasts import Contrasts, Relabellings
 from princdiff.inference.direction_cells import DirectionCells, adaptive_grid, whitening_share
-from princdiff.inference.kernel_cells import Kernel, RowView, kernel_statistics
+from princdiff.inference.kernel_cells import RowKernel, RowView, kernel_statistics
 from princdiff.inference.moment_search import (
     MomentObjective,
     SearchEffort,
@@ -67,7 +67,12 @@ def test_kernels_against_loops(sizes, weighted):
     rows = rng.normal(size=(len(codes), 3)) + 0.5 * codes[:, None]
     weights = rng.uniform(0.5, 2.0, size=len(codes)) if weighted else None
     design = design_of(codes, weights=weights)
-    kernels = (Kernel("gaussian", 0.1), Kernel("laplace", 0.5), Kernel("energy"), Kernel("products"))
+    kernels = (
+        RowKernel("gaussian", 0.1),
+        RowKernel("laplace", 0.5),
+        RowKernel("energy"),
+        RowKernel("products"),
+    )
     found = kernel_statistics(view_of(rows), design, kernels, rng)
     scaled = (rows - rows.mean(axis=0)) / rows.std(axis=0).max()
     distances = cdist(scaled, scaled)
@@ -90,7 +95,7 @@ def test_random_features_come_near_the_kernels(monkeypatch):
     rows = rng.normal(size=(120, 2))
     rows[60:] *= 1.8
     design = design_of(codes, 99)
-    kernels = (Kernel("gaussian", 0.25), Kernel("laplace", 0.5))
+    kernels = (RowKernel("gaussian", 0.25), RowKernel("laplace", 0.5))
     exact = kernel_statistics(view_of(rows), design, kernels, rng)
     monkeypatch.setattr(kernel_cells, "MATRIX_ROWS", 50)
     monkeypatch.setattr(kernel_cells, "_MOST_FEATURES", 4000)
@@ -402,7 +407,7 @@ def test_sparse_rows_have_the_same_cells():
     problem = Problem.from_arrays(X, np.arange(40) % 2)
     sparse = Problem.from_arrays(sp.csr_matrix(X), np.arange(40) % 2)
     scheme = Scheme(problem.codes, 29, seed=0)
-    dense, other = (Products(p, scheme, 0).cells() for p in (problem, sparse))
+    dense, other = (ProductCells(p, scheme, 0).cells() for p in (problem, sparse))
     assert [cell.name for cell in dense.cells] == [cell.name for cell in other.cells]
     np.testing.assert_allclose(other.values, dense.values, rtol=2e-3, atol=1e-4)
 

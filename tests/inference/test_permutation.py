@@ -17,8 +17,8 @@ from princdiff.inference import permutation
 from princdiff.inference.alone import alone_scores
 from princdiff.inference.contrasts import Relabellings
 from princdiff.inference.covariates import covariate_basis, unexplained_rows
-from princdiff.inference.labellings import Labellings
 from princdiff.inference.permutation import standardised
+from princdiff.inference.permuted_problem import Labellings
 from princdiff.inference.scores import gamma_scores
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from made_up import NAMES, made_up, mixed
 
-from princdiff.present import plots
+from princdiff.present import feature_plots, plots
 from princdiff.result.parts import PathPart, TestPart
 
 MATHS = [r"$\frac$", "$", "a $ b $ c", r"\alpha$^$", "_{x", "two\nlines", *NAMES]
@@ -127,8 +127,8 @@ def test_no_name_breaks_a_picture():
     _draw(result.plot_weights(top=20))
     for name in MATHS:
         _draw(result.plot_feature(name))
-    _draw(plots.bars(MATHS, {r"$\frac$": np.linspace(0, 1, len(MATHS))}, r"$\frac$"))
-    _draw(plots.correlations(MATHS, {r"$\frac$": np.eye(len(MATHS)), "b$": np.eye(len(MATHS))}))
+    _draw(feature_plots.bars(MATHS, {r"$\frac$": np.linspace(0, 1, len(MATHS))}, r"$\frac$"))
+    _draw(feature_plots.correlations(MATHS, {r"$\frac$": np.eye(len(MATHS)), "b$": np.eye(len(MATHS))}))
     _draw(plots.scatter(np.zeros((2, 2)), [r"$\frac$", "b"]))
     _draw(plots.projection(np.arange(4.0), [r"$\frac$", r"$\frac$", "b", "b"]))
 

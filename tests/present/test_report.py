@@ -21,7 +21,7 @@ from princdiff.tables import Coding
 
 vl_convert = pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
 
-from princdiff.present import charts, page  # noqa: E402
+from princdiff.present import charts, page, vega  # noqa: E402
 from princdiff.present.page_data import leading, page_data  # noqa: E402
 
 
@@ -299,7 +299,7 @@ def test_relabellings_can_be_seen_however_far_the_observed_statistic_is():
 
 
 def test_labels_are_short_and_distinct():
-    made = charts.labels(["x" * 300, "x" * 299, "y", "y"])
+    made = vega.labels(["x" * 300, "x" * 299, "y", "y"])
     assert len(set(made)) == 4
     assert max(map(len, made)) < 40
 
@@ -325,7 +325,7 @@ def test_an_old_report_survives_a_failed_write(tmp_path, monkeypatch):
 
 def test_the_missing_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    charts.library.cache_clear()
+    vega.library.cache_clear()
     with pytest.raises(ImportError, match=re.escape("pip install 'princdiff[report]'")):
         made_up().to_html(tmp_path / "report.html")
     assert os.listdir(tmp_path) == []

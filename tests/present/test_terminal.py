@@ -5,7 +5,8 @@ import dataclasses
 import pytest
 from made_up import NAMES, made_up, mixed
 
-from princdiff.present.terminal import Screen, answer, column_lines, columns_of, relation_lines, wrapped
+from princdiff.present.terminal import answer, column_lines, relation_lines
+from princdiff.present.text_layout import Screen, columns_of, wrapped
 
 WIDE = ["日本語の列の名前はとても長いことがあります", "e\N{COMBINING ACUTE ACCENT}" * 30, *NAMES]
 

@@ -9,7 +9,7 @@ from princdiff.data.labels import HELD_OUT, Labels
 from princdiff.data.samples import Samples
 from princdiff.datasets import make_block_gaussians
 from princdiff.divergences import Wasserstein2
-from princdiff.solvers.path import Path, default_levels, let_smaller_compete, solve_path
+from princdiff.solvers.path import Path, PathOptions, default_levels, let_smaller_compete, solve_path
 
 
 def data(seed=0, n_features=9, n_samples=40):
@@ -86,7 +86,7 @@ def test_the_number_of_threads_does_not_matter():
             Wasserstein2(),
             np.array([1, 2, 9]),
             np.random.default_rng(0),
-            n_jobs=n_jobs,
+            PathOptions(n_jobs=n_jobs),
         )
         for n_jobs in (1, 2)
     ]
@@ -99,7 +99,12 @@ def test_more_effort_finds_as_much():
     levels = np.array([2, 4, 9])
     fast, default = (
         solve_path(
-            Samples(X), Labels(codes, 2), Wasserstein2(), levels, np.random.default_rng(0), effort=effort
+            Samples(X),
+            Labels(codes, 2),
+            Wasserstein2(),
+            levels,
+            np.random.default_rng(0),
+            PathOptions(effort),
         ).values
         for effort in ("fast", "default")
     )

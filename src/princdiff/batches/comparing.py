@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from princdiff.batches.plan import PERIODS, Plan, plan_in_time, plan_of_list
-from princdiff.batches.result import LEVEL, BatchesResult
-from princdiff.comparison import compare
-from princdiff.data.validate import check_choice
+from princdiff.batches.batch_rows import PERIODS, BatchPlan, plan_in_time, plan_of_list
+from princdiff.batches.batches_result import LEVEL, BatchesResult
+from princdiff.comparison import check_options, compare
+from princdiff.data import parameters
+from princdiff.data.parameters import Choice, Either, Flag, Text
 from princdiff.result import DifferenceResult
 from princdiff.tables.readers import read
 
@@ -77,11 +79,19 @@ def compare_batches(
     >>> found.began, found.to_frame(by="column")["column"].tolist()
     ('2024-08', ['age'])
     """
-    check_choice("every", every, tuple(PERIODS))
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha must be a number between 0 and 1, got {alpha!r}")
-    if "groups" in options:
-        raise ValueError("compare_batches: the batches are the groups; groups= cannot be given")
+    parameters.check(
+        {"time": time, "every": every, "band": band, "alpha": alpha},
+        time=Either(Text(), None),
+        every=Choice(*PERIODS),
+        band=Flag(),
+    )
+    for name in ("groups", "Y"):
+        if name in options:
+            raise ValueError(f"compare_batches: the batches are the groups; {name}= cannot be given")
+    unknown = [name for name in options if name not in signature(compare).parameters]
+    if unknown:
+        raise TypeError(f"compare_batches has no parameter {unknown[0]!r}, and neither has compare")
+    check_options(options)
     if time is None:
         plan = plan_of_list(batches, reference)
     else:
@@ -89,7 +99,7 @@ def compare_batches(
     return _compared(plan, band, alpha, options)
 
 
-def _compared(plan: Plan, band: bool, alpha: float, options: dict[str, Any]) -> BatchesResult:
+def _compared(plan: BatchPlan, band: bool, alpha: float, options: dict[str, Any]) -> BatchesResult:
     reference = plan.reference.frame()
     options = dict(options)
     parts = plan.parts or (_random_parts(len(reference)) if band else [])

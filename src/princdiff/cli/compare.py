@@ -259,7 +259,7 @@ def _print_answer(result: DifferenceResult, caught: Sequence[str], arguments: ar
 
 
 def cut_short(result: DifferenceResult) -> list[str]:
-    """What was left out for want of time: never hidden, as the answer rests on less than was asked for."""
+    """What was left out as time ran out; never hidden: the answer rests on less than was asked for."""
     found = [note for note in result.notes if "time budget" in note]
     test = result.test
     if not found and not test.exact and test.n_permutations < test.asked:

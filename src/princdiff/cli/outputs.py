@@ -39,7 +39,7 @@ def check_outputs(outputs: dict[str, str | None], inputs: Sequence[str | None]) 
             raise ValueError(f"{option}: {path} is {taken[_real(path)]} too; choose another name")
         taken[_real(path)] = f"the output of {option}"
     if outputs.get("--html") is not None and importlib.util.find_spec("vl_convert") is None:
-        from princdiff.present.charts import library
+        from princdiff.present.vega import library
 
         library()  # raises, and names the extra
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from princdiff.present.terminal import Screen
+    from princdiff.present.text_layout import Screen
 
 SAME, DIFFERENT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 STANDARD_STREAM = "-"
@@ -25,7 +25,7 @@ def source(path: str) -> Any:
 
 def screen_of(stream: IO[str], arguments: argparse.Namespace) -> Screen:
     """What a stream can show."""
-    from princdiff.present.terminal import Screen
+    from princdiff.present.text_layout import Screen
 
     return replace(Screen.of(stream, no_colour=arguments.no_color), command_line=True)
 
@@ -53,7 +53,8 @@ def distinct(notes: Sequence[str]) -> list[str]:
 
 def print_notes(notes: Sequence[str], arguments: argparse.Namespace) -> None:
     """Notes on the standard error, one line each."""
-    from princdiff.present.terminal import in_options, printable
+    from princdiff.present.terminal import printable
+    from princdiff.present.text_layout import in_options
 
     screen = screen_of(sys.stderr, arguments)
     for note in notes:
@@ -72,7 +73,8 @@ def say(text: str) -> None:
 
 def fail(message: str, arguments: argparse.Namespace, code: int = BAD_INPUT) -> int:
     """One line that says what is wrong."""
-    from princdiff.present.terminal import in_options, printable
+    from princdiff.present.terminal import printable
+    from princdiff.present.text_layout import in_options
 
     line = in_options(printable(" ".join(message.split())))
     prefix = "princdiff:"

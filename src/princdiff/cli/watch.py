@@ -161,7 +161,7 @@ def _time_notes(result: BatchesResult) -> list[str]:
 
 
 def _print_answer(result: BatchesResult, notes: list[str], arguments: argparse.Namespace) -> None:
-    from princdiff.present.batches import batches_lines
+    from princdiff.present.batch_views import batches_lines
     from princdiff.printable import printable
 
     if arguments.json == STANDARD_STREAM:

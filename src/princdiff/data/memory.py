@@ -34,12 +34,12 @@ def parse_memory(memory: Any) -> int:
     return int(float(found[1]) * unit)
 
 
-def spoken(n_bytes: float) -> str:
+def format_bytes(n_bytes: float) -> str:
     """Bytes for people.
 
     Examples
     --------
-    >>> spoken(1_234_000_000)
+    >>> format_bytes(1_234_000_000)
     '1.2 GB'
     """
     for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):

@@ -117,3 +117,14 @@ def row_blocks(rows: NDArray) -> Iterator[slice]:
     step = max(1, _BLOCK_BYTES // (8 * max(1, rows.shape[1])))
     for start in range(0, rows.shape[0], step):
         yield slice(start, min(start + step, rows.shape[0]))
+
+
+def inverse_or_zero(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One over each deviation, and 0 for a constant, which then counts for nothing.
+
+    Examples
+    --------
+    >>> inverse_or_zero(np.array([2.0, 0.0]))
+    array([0.5, 0. ])
+    """
+    return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from princdiff.data import parameters
 from princdiff.data.memory import DEFAULT_MEMORY, parse_memory
-from princdiff.data.parameters import Either, Flag, Names, Text
+from princdiff.data.parameters import Either, File, Flag, Names, Text
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.sources import MappedRows, ParquetRows, StoredRows, StoredSparseRows
 from princdiff.extras import extra
@@ -35,7 +35,7 @@ def open_rows(
     layer : str, optional
         Layer of an AnnData to use instead of X.
     columns : list of str, optional
-        Columns of a parquet file; all unless told.
+        Columns of a parquet file; default: all.
     progress : bool, default=False
         Show a bar over the blocks of each pass, with the time left.
 
@@ -61,6 +61,7 @@ def open_rows(
     )
     options = {"memory": parse_memory(memory), "progress": progress}
     if isinstance(source, (str, os.PathLike)):
+        parameters.check({"source": source}, source=File())
         return _opened(_from_path(Path(source).expanduser(), layer, columns, options))
     _refuse_options(source, layer, columns)
     if isinstance(source, RowChunks):
@@ -68,7 +69,7 @@ def open_rows(
     rows = _from_object(source, layer, options)
     if rows is None:
         raise TypeError(
-            f"{type(source).__name__} is no file, memory map, Dask array or backed AnnData; rows in "
+            f"source: {type(source).__name__} is no path, memory map, Dask array or backed AnnData; rows in "
             "memory are given to fit as they are"
         )
     return _opened(rows)
@@ -172,7 +173,7 @@ def _from_stored(matrix: Any, label: str, path: Any, options: dict[str, Any]) ->
 
 
 def _from_object(X: Any, layer: str | None, options: dict[str, Any]) -> RowChunks | None:
-    """Objects are told by the library they come from, which need not be installed otherwise."""
+    """Objects are recognised by the library they come from, which need not be installed otherwise."""
     if isinstance(X, np.memmap):
         return _from_mapped(X, "X", options) if X.ndim == 2 and X.dtype.kind in "biuf" else None
     library = type(X).__module__.split(".")[0]

@@ -18,6 +18,9 @@ import numpy as np
 
 from princdiff.divergences import get
 
+MOST = 10**8
+"""Of anything that is counted: larger numbers are mistakes, and would fill the memory before they fail."""
+
 
 class Rule(Protocol):
     """What a parameter may be."""
@@ -37,16 +40,17 @@ class Whole:
     """A whole number from ``low`` to ``high``, of any integer type but bool."""
 
     low: int = 1
-    high: int | None = None
+    high: int | None = MOST
 
     @property
     def words(self) -> str:
         """As a noun."""
-        if self.high is not None:
+        if self.high is not None and self.high < MOST:
             return f"a whole number from {self.low} to {self.high}"
-        return {0: "a whole number, 0 or more", 1: "a positive whole number"}.get(
+        words = {0: "a whole number, 0 or more", 1: "a positive whole number"}.get(
             self.low, f"a whole number, at least {self.low}"
         )
+        return words if self.high is None else f"{words} (up to {self.high})"
 
     def allows(self, value: Any) -> bool:
         """Whether a value may be given."""
@@ -141,12 +145,11 @@ class Flag:
 class Jobs:
     """A number of threads as in joblib: -1 is all processors, 0 has no meaning."""
 
-    words = "a whole number other than 0 (-1: all processors) or None"
+    words = "a whole number from -1024 to 1024 other than 0 (-1: all processors) or None"
 
     def allows(self, value: Any) -> bool:
         """Whether a value may be given."""
-        whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-        return value is None or (whole and value != 0)
+        return value is None or (Whole(-1024, 1024).allows(value) and value != 0)
 
 
 class Level:
@@ -158,6 +161,7 @@ class Level:
         """Whether a value may be given."""
         if isinstance(value, str):
             return value == "auto"
+        # Zero and less are refused with the data, where it is known how many features there are.
         return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
@@ -182,14 +186,17 @@ class Seed:
         return Whole(0, 2**32 - 1).allows(value)
 
 
+@dataclass(frozen=True)
 class Text:
-    """A text that is not empty."""
+    """A text, which must not be empty unless that is allowed."""
 
-    words = "a text"
+    empty: bool = False
+
+    words: str = "a text"
 
     def allows(self, value: Any) -> bool:
         """Whether a value may be given."""
-        return isinstance(value, str) and bool(value)
+        return isinstance(value, str) and (self.empty or bool(value))
 
 
 class Names:
@@ -199,9 +206,22 @@ class Names:
 
     def allows(self, value: Any) -> bool:
         """Whether a value may be given."""
-        if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, np.ndarray)):
-            return hasattr(value, "to_list") and len(value) > 0
-        return len(value) > 0 and all(isinstance(name, str) for name in value)
+        if isinstance(value, (str, bytes)):
+            return False
+        if not isinstance(value, (Sequence, np.ndarray)) and not hasattr(value, "to_list"):
+            return False
+        return np.ndim(value) == 1 and len(value) > 0 and all(isinstance(name, str) for name in value)
+
+
+class Pair:
+    """Two positive whole numbers."""
+
+    words = "two positive whole numbers"
+
+    def allows(self, value: Any) -> bool:
+        """Whether a value may be given."""
+        several = isinstance(value, (tuple, list)) and len(value) == 2
+        return several and all(Whole(1).allows(number) for number in value)
 
 
 class File:
@@ -212,6 +232,16 @@ class File:
     def allows(self, value: Any) -> bool:
         """Whether a value may be given."""
         return isinstance(value, os.PathLike) or (isinstance(value, str) and bool(value))
+
+
+class AxesRule:
+    """A matplotlib Axes, told by what it can do: matplotlib is not imported for this."""
+
+    words = "a matplotlib Axes"
+
+    def allows(self, value: Any) -> bool:
+        """Whether a value may be given."""
+        return hasattr(value, "plot") and hasattr(value, "get_figure")
 
 
 class Data:
@@ -279,10 +309,11 @@ RULES: dict[str, Rule] = {
     "rng": Seed(new=True),
     "n_jobs": Jobs(),
     "checkpoint": Either(File(), None),
+    "ax": Either(AxesRule(), None),
 }
 
 
-def check(values: Mapping[str, Any], *, default_seed: int | None = None, **rules: Rule) -> None:
+def check(values: Mapping[str, Any], /, *, default_seed: int | None = None, **rules: Rule) -> None:
     """Refuse what a parameter cannot be, by its name.
 
     Parameters
@@ -301,7 +332,7 @@ def check(values: Mapping[str, Any], *, default_seed: int | None = None, **rules
     >>> check({"n_permutations": 0})
     Traceback (most recent call last):
         ...
-    ValueError: n_permutations must be a positive whole number, got 0
+    ValueError: n_permutations must be a positive whole number (up to 100000000), got 0
     >>> check({"fraction": float("nan")})
     Traceback (most recent call last):
         ...

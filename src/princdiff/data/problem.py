@@ -189,6 +189,7 @@ class Problem:
         divergence: Any = "wasserstein2",
         scale: Scale = "pooled",
         permute: str = "auto",
+        keys: NDArray[np.uint64] | None = None,
     ) -> Problem:
         """A problem from a table that was made ready, whose numbers are not looked at again.
 
@@ -198,6 +199,8 @@ class Problem:
             Rows of numbers, groups, and what is known about them.
         divergence, scale, permute
             As in `from_arrays`.
+        keys : array of shape (n_rows,), optional
+            Keys of the rows, if they are known; see `row_keys`.
 
         Returns
         -------
@@ -227,7 +230,10 @@ class Problem:
             block_names=names,
             covariates=None if covariates is None else np.asarray(covariates, dtype=np.float64),
         )
-        return problem._finished(permute)
+        problem = problem._finished(permute)
+        if keys is not None and len(keys) == problem.n_rows:
+            problem.__dict__["row_keys"] = keys
+        return problem
 
     def _finished(self, permute: str) -> Problem:
         """Without rows of zero weight, and with a decision what may change sides."""
@@ -358,7 +364,12 @@ class Problem:
         nothing row by row work on this view, so that shuffled rows give the same result to the last digit.
         Large tables, which would have to be copied, and rows out of core stay as they are.
         """
-        if self.streamed or self._derived or self.n_rows * self.n_features > _MOST_ORDERED:
+        if self.streamed or self._derived:
+            return self
+        known = self.__dict__.get("row_keys")
+        if known is not None and (known[1:] >= known[:-1]).all():
+            return self
+        if self.n_rows * self.n_features > _MOST_ORDERED:
             return self
         order = np.argsort(self.row_keys, kind="stable")
         other = self._taken(order)

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from princdiff.data.moments import row_blocks
+from princdiff.kernels.sparse import SparseProducts
 
 # A sparse feature is centred in its products, not in its values. From this many standard deviations between
 # zero and the mean on, single precision would leave less than four digits of it.
@@ -75,9 +76,11 @@ class Scaling:
         if deviation is not None:
             self.far = (np.abs(centre) / _FAR > deviation) & (deviation > 0)
 
-    def apply(self, block: Any) -> DenseBlock | SparseBlock:
-        """The scaled block."""
-        return SparseBlock(block.tocsr(), self) if sp.issparse(block) else DenseBlock(self.dense(block))
+    def apply(self, block: Any, *, kept: bool = False) -> DenseBlock | SparseBlock:
+        """The scaled block; one that is kept for many products may be prepared for them."""
+        if sp.issparse(block):
+            return SparseBlock(block.tocsr(), self, kept=kept)
+        return DenseBlock(self.dense(block))
 
     def dense(self, block: NDArray) -> NDArray:
         """Scaled values of a dense block."""
@@ -146,38 +149,38 @@ class DenseBlock:
 class SparseBlock:
     """Scaled non-zeros in the sparsity pattern of the rows; the centre is taken off the products."""
 
-    def __init__(self, block: sp.csr_matrix, scaling: Scaling) -> None:
+    def __init__(self, block: sp.csr_matrix, scaling: Scaling, *, kept: bool = False) -> None:
         self.dtype = scaling.dtype
         near, centre = scaling.near(block)
         # Scaled before they are cast: values beyond the range of single precision must not overflow.
-        scaled = (near.data * scaling.factor[near.indices]).astype(self.dtype)
-        self._rows = sp.csr_matrix((scaled, near.indices, near.indptr), shape=near.shape)
-        self._features = self._rows.T
+        scaled = (near.data * scaling.factor[near.indices]).astype(self.dtype, copy=False)
+        rows = sp.csr_matrix((scaled, near.indices, near.indptr), shape=near.shape)
+        # Double precision is for a few last digits, which are not worth the memory of a second copy.
+        self._rows = SparseProducts(rows, transpose=kept and self.dtype == np.float32)
         self._shift = centre * scaling.factor
 
     def project(self, directions: NDArray, out: NDArray | None = None) -> NDArray:
         """Rows on directions."""
-        product = self._rows @ np.ascontiguousarray(directions.T)
-        offset = directions.astype(np.float64) @ self._shift
-        if out is None:
-            out = np.empty((len(directions), self._rows.shape[0]), self.dtype)
-        np.subtract(product.T, offset.astype(self.dtype)[:, None], out=out)
-        return out
+        product = self._rows.project(directions)
+        offset = (directions.astype(np.float64) @ self._shift).astype(self.dtype)
+        return np.subtract(product, offset[:, None], out=product if out is None else out)
 
     def backproject(self, slopes: NDArray, out: NDArray | None = None) -> NDArray:
         """Slopes to gradients."""
-        product = (self._features @ np.ascontiguousarray(slopes.T)).T
-        return np.subtract(product, np.outer(slopes.sum(axis=1), self._shift).astype(slopes.dtype), out=out)
+        product = self._rows.backproject(slopes)
+        shift = np.outer(slopes.sum(axis=1), self._shift).astype(slopes.dtype)
+        return np.subtract(product, shift, out=product if out is None else out)
 
     def backproject_squares(self, slopes: NDArray) -> NDArray:
         """As `backproject`, with squared rows."""
-        first = (self._features @ slopes.T).T
-        second = (self._features.power(2) @ slopes.T).T
+        first = self._rows.backproject(slopes)
+        second = SparseProducts(self._rows.matrix.power(2)).backproject(slopes)
         return second - 2 * first * self._shift + np.outer(slopes.sum(axis=1), self._shift**2)
 
     def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
         """Values of some features."""
-        values = self._rows[:, features].toarray().T.astype(self.dtype)
+        matrix = self._rows.by_features if self._rows.transpose else self._rows.matrix
+        values = matrix[:, features].toarray().T.astype(self.dtype, copy=False)
         return np.ascontiguousarray(values - self._shift[features].astype(self.dtype)[:, None])
 
 
@@ -256,7 +259,7 @@ class StreamedProducts:
 def products_in_memory(rows: NDArray | sp.csr_matrix, scaling: Scaling) -> Products:
     """A scaled copy of the rows; in double precision dense ones are scaled as they pass instead."""
     if sp.issparse(rows):
-        return scaling.apply(rows)
+        return scaling.apply(rows, kept=True)
     if scaling.dtype == np.float64:
         return StreamedProducts(ArrayBlocks(rows), scaling)
     scaled = np.empty(rows.shape, scaling.dtype)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import safe_sparse_dot
 from tqdm import tqdm
 
-from princdiff.data.memory import BYTES_PER_PROJECTION, spoken
+from princdiff.data.memory import BYTES_PER_PROJECTION, format_bytes
 from princdiff.data.moments import Moments, moments
 from princdiff.data.products import Products, Scaling, StreamedProducts
 from princdiff.data.sparse_structure import check_sparse
@@ -95,8 +95,8 @@ class RowChunks(ABC):
         needed = _BATCH_SHARE * BYTES_PER_PROJECTION * self.shape[0]
         if self.memory < needed:
             raise ValueError(
-                f"memory={spoken(self.memory)!r} is too little for {self.shape[0]} rows: sorting their "
-                f"projections takes {spoken(needed)} in all; give a larger memory= or fewer rows"
+                f"memory={format_bytes(self.memory)!r} is too little for {self.shape[0]} rows: sorting their "
+                f"projections takes {format_bytes(needed)} in all; give a larger memory= or fewer rows"
             )
 
     @property

@@ -159,7 +159,7 @@ def shuffled_members(
     for group in range(n_groups):
         own = by_key[codes[by_key] == group]
         numbers = keys[own]
-        # Rows that are alike get numbers of their own: the how manieth of them it is.
+        # Rows that are alike get numbers of their own: which of them it is.
         new = np.concatenate([[True], numbers[1:] != numbers[:-1]])[: len(own)]
         start = np.maximum.accumulate(np.where(new, np.arange(len(own)), 0))
         repeat = (np.arange(len(own)) - start).astype(np.uint64)

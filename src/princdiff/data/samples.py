@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from princdiff.data.labels import Labels
-from princdiff.data.moments import moments
+from princdiff.data.moments import inverse_or_zero, moments
 from princdiff.data.products import Products, Scaling, products_in_memory
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.row_keys import row_keys
@@ -100,7 +100,7 @@ class Samples:
         if scale is not None:
             _refuse_tiny(self.deviation, names)
         # Groups are rescaled one by one later; "within" only begins with features of like size.
-        self.factor = (self.deviation > 0) * 1.0 if scale is None else _inverse(self.deviation)
+        self.factor = (self.deviation > 0) * 1.0 if scale is None else inverse_or_zero(self.deviation)
         self.unit = (float(self.deviation.max(initial=0.0)) or 1.0) if scale is None else 1.0
         self.mixing: NDArray[np.float64] | None = None
         self.basis: NDArray[np.float64] | None = None
@@ -419,10 +419,6 @@ def _refuse_tiny(deviation: NDArray[np.float64], names: Sequence[str] | None) ->
         )
 
 
-def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
-
-
 def _group_moments(samples: Samples, labels: Labels) -> tuple[list[NDArray], list[NDArray]]:
     """Per group, mean and inverse standard deviation of the scaled features, (n_labellings, n_features)."""
     exact = samples.astype(np.float64)
@@ -439,7 +435,7 @@ def _group_moments(samples: Samples, labels: Labels) -> tuple[list[NDArray], lis
         means.append(mean)
         deviations.append(np.sqrt(variance))
     usable = np.logical_and.reduce([deviation > 0 for deviation in deviations])
-    return means, [_inverse(deviation) * usable for deviation in deviations]
+    return means, [inverse_or_zero(deviation) * usable for deviation in deviations]
 
 
 class _MixedProducts:

@@ -170,7 +170,7 @@ class ParquetRows(RowChunks):
     path : str or Path
         The file.
     columns : list of str, optional
-        Columns to use; all unless told.
+        Columns to use; default: all.
     options
         As in `RowChunks`.
     """

@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 )
 
 from princdiff.data.labels import HELD_OUT
-from princdiff.data.memory import spoken
+from princdiff.data.memory import format_bytes
 from princdiff.data.opening import out_of_core
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.sparse_structure import check_sparse
@@ -93,7 +93,7 @@ def refuse_streams(rows: RowChunks) -> NoReturn:
     """Say that a function needs rows in memory which do not fit."""
     raise ValueError(
         f"{rows.label} ({rows.shape[0]} x {rows.shape[1]}) does not fit into its memory budget of "
-        f"{spoken(rows.memory)}, and this function needs all rows in memory: give a larger memory= to "
+        f"{format_bytes(rows.memory)}, and this function needs all rows in memory: give a larger memory= to "
         "open_rows, or a sample of the rows; PDA, SPARDA and permutation_test work out of core"
     )
 
@@ -190,7 +190,7 @@ def refuse_small_groups(codes: NDArray[np.uint8], classes: Sequence[Any] | NDArr
     if len(small):
         names = _listed("group", [str(classes[int(group)]) for group in small])
         raise ValueError(
-            f"{names} in y with one row only (n_samples = 1); every group needs at least two rows"
+            f"{names} too small: one row only (n_samples = 1), and every group needs at least two rows"
         )
 
 

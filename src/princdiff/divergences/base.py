@@ -70,7 +70,7 @@ class PlannedDivergence(Divergence, Protocol):
 
 @runtime_checkable
 class SurrogateDivergence(Divergence, Protocol):
-    """A divergence whose values are those of a smooth stand-in; users are told the exact ones.
+    """A divergence whose values are those of a smooth stand-in; the exact ones are reported.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class SurrogateDivergence(Divergence, Protocol):
 
 
 def report(divergence: Divergence, projections: NDArray, labels: Labels) -> NDArray[np.float64]:
-    """Value of each column as users are told it: exact, also where the search ascends a stand-in.
+    """Value of each column as it is reported: exact, also where the search ascends a stand-in.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
-from princdiff.divergences.pairs import group_pairs
+from princdiff.divergences.group_masses import group_pairs
 from princdiff.divergences.sorting import Workspace
 from princdiff.divergences.standardise import standardise
 
@@ -76,7 +76,14 @@ class CustomDivergence:
         self.standardise = standardise
         self.step = step
         x, y = _probe()
-        self.has_slope = isinstance(function(x.copy(), y.copy()), tuple)
+        try:
+            first = function(x.copy(), y.copy())
+        except Exception as error:
+            raise ValueError(
+                f"divergence {self.name!r} must be a function of two arrays of numbers; tried with samples "
+                f"of {len(x)} and {len(y)} it raised {type(error).__name__}: {error}"
+            ) from error
+        self.has_slope = isinstance(first, tuple)
         self.degree = 0.0 if standardise else self._measured_degree(x, y)
         if not self.has_slope and step is None:
             self._refuse_rough(x, y)

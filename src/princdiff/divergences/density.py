@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
 from princdiff.divergences.density_grid import Binned, make_grid
-from princdiff.divergences.pairs import group_pairs
+from princdiff.divergences.group_masses import group_pairs
 from princdiff.divergences.sorting import Workspace, scratch
 from princdiff.divergences.standardise import standardise
 

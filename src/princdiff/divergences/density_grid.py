@@ -26,7 +26,7 @@ _MARGIN = 4.0
 _LARGEST = 1 << 15
 
 
-class Grid(NamedTuple):
+class DensityGrid(NamedTuple):
     """Equally spaced points for standardised values, and a Gaussian smoother on them.
 
     Attributes
@@ -58,7 +58,7 @@ class Grid(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def make_grid(bandwidth: float, density: float = 5.0) -> Grid:
+def make_grid(bandwidth: float, density: float = 5.0) -> DensityGrid:
     """Grid for a bandwidth in standard deviations, with room for the kernel at both ends.
 
     Parameters
@@ -70,7 +70,7 @@ def make_grid(bandwidth: float, density: float = 5.0) -> Grid:
 
     Returns
     -------
-    Grid
+    DensityGrid
 
     Examples
     --------
@@ -90,7 +90,7 @@ def make_grid(bandwidth: float, density: float = 5.0) -> Grid:
     step = width / size
     frequency = np.fft.rfftfreq(size)
     kernel = np.exp(-0.5 * (2 * np.pi * frequency * bandwidth / step) ** 2)
-    return Grid(size, step, kernel / np.sinc(frequency) ** 3)
+    return DensityGrid(size, step, kernel / np.sinc(frequency) ** 3)
 
 
 class Binned:
@@ -102,7 +102,7 @@ class Binned:
         Standardised projections.
     labels : Labels
         Their groups and weights.
-    grid : Grid
+    grid : DensityGrid
         Where to put them.
     workspace : Workspace
         Buffers to reuse; the masses are in one of them.
@@ -119,7 +119,7 @@ class Binned:
     array([[-2. ,  0.5]])
     """
 
-    def __init__(self, values: NDArray, labels: Labels, grid: Grid, workspace: Workspace) -> None:
+    def __init__(self, values: NDArray, labels: Labels, grid: DensityGrid, workspace: Workspace) -> None:
         self.grid, self._workspace = grid, workspace
         self._outside = _outside(values)
         self._weights = labels.weights

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
-from princdiff.divergences.pairs import pair_mass, row_masses
+from princdiff.divergences.group_masses import pair_mass, row_masses
 from princdiff.divergences.sorting import PooledOrder, Workspace, order_pooled, scratch, tie_share
-from princdiff.kernels.divergences import DivergenceKernel
+from princdiff.kernels.column_divergences import DivergenceKernel
 
 _KERNEL = DivergenceKernel("pd_energy")
 

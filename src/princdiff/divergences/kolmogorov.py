@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
 from princdiff.divergences.density import GridDivergence, PairResult
-from princdiff.divergences.pairs import group_pairs, row_masses
+from princdiff.divergences.group_masses import group_pairs, row_masses
 from princdiff.divergences.sorting import Workspace, order_pooled
 
 
@@ -24,7 +24,7 @@ class RankDivergence(GridDivergence):
     _grid_density = 3.0
 
     def report(self, projections: NDArray, labels: Labels) -> NDArray[np.float64]:
-        """Exact values by sorting, shape (n_columns,); what users are told.
+        """Exact values by sorting, shape (n_columns,); what is reported.
 
         Parameters
         ----------

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
-from princdiff.divergences.pairs import group_pairs
+from princdiff.divergences.group_masses import group_pairs
 from princdiff.divergences.sorting import Workspace, average_ties, order_within_groups, scratch
 from princdiff.divergences.standardise import standardise
 
@@ -64,7 +64,7 @@ class Margin:
         return f"Margin(fraction={self.fraction:g})" if self.fraction else "Margin()"
 
     def report(self, projections: NDArray, labels: Labels) -> NDArray[np.float64]:
-        """The gap itself, shape (n_columns,); what users are told."""
+        """The gap itself, shape (n_columns,); what is reported."""
         projections = np.ascontiguousarray(projections)
         order = order_within_groups(projections, labels, scratch())
         edges = [tail.edges() for tail in self._tails(projections, labels, order)]

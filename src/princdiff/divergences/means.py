@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
-from princdiff.divergences.pairs import pair_mass, row_masses
+from princdiff.divergences.group_masses import pair_mass, row_masses
 from princdiff.divergences.sorting import Workspace
 from princdiff.divergences.standardise import is_constant
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from princdiff.data.labels import HELD_OUT, Labels
 from princdiff.divergences.base import Divergence, PlannedDivergence
 from princdiff.divergences.sorting import Workspace
+from princdiff.kernels import over_variance
 
 
 def relative(base: Divergence, shrinkage: float, typical: float = 1.0) -> Divergence:
@@ -60,6 +61,10 @@ class Relative:
 
     def value(self, projections: NDArray, labels: Labels) -> NDArray[np.float64]:
         """Values, shape (n_columns,)."""
+        if over_variance.takes(projections, labels):
+            values = self.base.value(projections, labels)
+            over_variance.divide(projections, labels, self._kernel_denominator, values)
+            return values
         denominator = self._denominator(projections, labels)[0]
         return self.base.value(projections, labels) / denominator ** (self.base.degree / 2)
 
@@ -74,11 +79,18 @@ class Relative:
         self, pair: tuple[NDArray[np.float64], NDArray], projections: NDArray, labels: Labels
     ) -> tuple[NDArray[np.float64], NDArray]:
         values, slopes = pair
+        if over_variance.takes(projections, labels) and slopes.dtype == np.float32:
+            over_variance.divide(projections, labels, self._kernel_denominator, values, slopes)
+            return values, slopes
         denominator, centred, mass = self._denominator(projections, labels)
         power = denominator ** (self.base.degree / 2)
         rate = self.base.degree * (1 - self.shrinkage) * values / denominator
         centred *= rate[:, None].astype(slopes.dtype) * mass
         return values / power, (slopes - centred) / power[:, None].astype(slopes.dtype)
+
+    @property
+    def _kernel_denominator(self) -> over_variance.Denominator:
+        return over_variance.Denominator(self.shrinkage, self.typical, self.base.degree)
 
     def _denominator(self, projections: NDArray, labels: Labels) -> tuple[NDArray, NDArray, NDArray]:
         """Shrunk variance, shape (n_columns,); centred projections; rows' shares of the total weight."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
-from princdiff.divergences.pairs import row_masses
+from princdiff.divergences.group_masses import row_masses
 from princdiff.divergences.sorting import Workspace
 
 

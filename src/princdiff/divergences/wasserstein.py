@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
 from princdiff.divergences.sorting import Workspace, average_ties, order_within_groups, tie_share
-from princdiff.kernels.divergences import DivergenceKernel
+from princdiff.kernels.column_divergences import DivergenceKernel
 
 
 class Staircase(NamedTuple):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from princdiff.divergences.sorting import TieScale
 from princdiff.divergences.wasserstein import QuantileDivergence
-from princdiff.kernels.divergences import DivergenceKernel
+from princdiff.kernels.column_divergences import DivergenceKernel
 
 _FIRST_POWER = DivergenceKernel("pd_wasserstein1")
 

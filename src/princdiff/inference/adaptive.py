@@ -15,7 +15,7 @@ from princdiff.inference.alone import AloneScores, alone_scores
 from princdiff.inference.cells import Cell, tempered
 from princdiff.inference.contrasts import Contrasts, Relabellings
 from princdiff.inference.direction_cells import whitening_share
-from princdiff.inference.kernel_cells import KERNELS, MATRIX_ROWS, Kernel, RowView, kernel_statistics
+from princdiff.inference.kernel_cells import KERNELS, MATRIX_ROWS, RowKernel, RowView, kernel_statistics
 from princdiff.inference.relabelling import Labelled, Scheme, SomeRows
 from princdiff.inference.sampling import random_order
 from princdiff.inference.scores import gamma_scores
@@ -60,7 +60,7 @@ class CellValues:
 
 
 @dataclass(frozen=True)
-class Products:
+class ProductCells:
     """Cells that matrix products give: columns, pairs, kernels, lengths.
 
     Attributes
@@ -106,14 +106,14 @@ class Products:
         return self._columns() + self._sampled._further()
 
     @cached_property
-    def _sampled(self) -> Products:
+    def _sampled(self) -> ProductCells:
         """The same on a sample of the rows, whatever their labels; small groups need all rows."""
         problem = self.problem
         if problem.n_rows <= _SAMPLED_ROWS or problem.sizes.min() < _LEAST_SHARE * problem.n_rows:
             return self
         rows = np.sort(random_order(problem.row_keys, self.seed)[:_SAMPLED_ROWS])
         assert isinstance(self.scheme, Scheme)
-        return Products(problem.take_rows(rows), SomeRows(self.scheme, rows), self.seed, self.n_jobs)
+        return ProductCells(problem.take_rows(rows), SomeRows(self.scheme, rows), self.seed, self.n_jobs)
 
     def _further(self) -> CellValues:
         found = self._kernels(self._view, "", KERNELS)
@@ -126,7 +126,7 @@ class Products:
             )
         if self._whitened is not None:
             found += self._given_others()
-            found += self._kernels(self._whitened, "whitened ", (Kernel("energy"),))
+            found += self._kernels(self._whitened, "whitened ", (RowKernel("energy"),))
             found += self._lengths(self._whitened, "whitened ")
         return found
 
@@ -166,9 +166,9 @@ class Products:
             values = np.column_stack([values, column_cells.many_small(units)])
         return CellValues(cells, values)
 
-    def _kernels(self, view: RowView, prefix: str, kernels: tuple[Kernel, ...]) -> CellValues:
+    def _kernels(self, view: RowView, prefix: str, kernels: tuple[RowKernel, ...]) -> CellValues:
         if view.n_rows <= MATRIX_ROWS:
-            kernels = (*kernels, Kernel("products"))
+            kernels = (*kernels, RowKernel("products"))
         values = kernel_statistics(view, self.design, kernels, np.random.default_rng(self.seed))
         local = _local_weight(self.problem)
         return CellValues([_kernel_cell(kernel, prefix, local) for kernel in kernels], values)
@@ -226,7 +226,7 @@ def _local_weight(problem: Problem) -> float:
     return float(np.clip(16 / problem.n_features, 2.0, 8.0))
 
 
-def _kernel_cell(kernel: Kernel, prefix: str, local_weight: float) -> Cell:
+def _kernel_cell(kernel: RowKernel, prefix: str, local_weight: float) -> Cell:
     metric = "whitened" if prefix else "scaled"
     if kernel.shape == "products":
         return Cell("covariance", f"{prefix}covariances", metric, weight=3.0 if prefix else 0.1)

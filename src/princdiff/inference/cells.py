@@ -59,7 +59,7 @@ class Cell:
 
     @property
     def complexity(self) -> int:
-        """How much there is to say: cells of a lower number are told first."""
+        """How much there is to say: cells of a lower number are named first."""
         if self.family == "direction":
             return 3 if self.level <= _FEW else 5
         if self.family == "kernel":
@@ -80,7 +80,7 @@ class Cell:
 
 # Scores (-log of p-values) that are about the same.
 _NEAR = 2.0
-# Features of a direction that can be told one by one.
+# Features of a direction that can be named one by one.
 _FEW = 10
 _COMPLEXITY = {"column": 0, "pair": 1, "given": 4, "columns": 4, "length": 7, "covariance": 8, "learner": 10}
 _SENTENCES = {

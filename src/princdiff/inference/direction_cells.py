@@ -31,8 +31,8 @@ from princdiff.inference.moment_search import (
 )
 from princdiff.inference.sampling import SearchRows, judged
 from princdiff.solvers.ascent import Tolerance, ascend
+from princdiff.solvers.effort import Effort
 from princdiff.solvers.path import Path, let_smaller_compete
-from princdiff.solvers.search import Effort
 from princdiff.solvers.sparsity import Sparsity, normalised
 from princdiff.solvers.whitening import LARGEST_WHITENED
 
@@ -50,7 +50,15 @@ _RANDOM_STARTS = 2
 # Multiplications of a labelling up to which its covariances are made of all rows.
 _MOMENT_WORK = 3 * 10**7
 # A search without moments: fewer starts and steps than a fit's.
-_PLAIN = Effort(1, 2, 1, 1, Tolerance(10, 1e-2, 2, heat=4), 1, 0)
+_PLAIN = Effort(
+    n_random=1,
+    n_spread=2,
+    n_singles=1,
+    n_subsets=1,
+    tolerance=Tolerance(max_iter=10, gain=1e-2, patience=2, screen_after=4),
+    finalists=1,
+    ridge_steps=0,
+)
 
 
 def adaptive_grid(n_features: int, n_rows: int, metric: str, degree: float = 2.0) -> Grid:

@@ -14,8 +14,8 @@ import numpy as np
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence
-from princdiff.solvers.path import Path, solve_path
-from princdiff.solvers.search import Effort
+from princdiff.solvers.effort import Effort
+from princdiff.solvers.path import Path, PathOptions, solve_path
 from princdiff.solvers.sparsity import normalised
 from princdiff.solvers.whitening import LARGEST_WHITENED, relative_divergence, shrinkage
 
@@ -76,7 +76,6 @@ def solve_grid(
     seed: int,
     whitened: Samples | None = None,
     effort: str | Effort = "fast",
-    n_jobs: int | None = None,
 ) -> Path:
     """Best value and direction of every labelling in every cell of the grid.
 
@@ -97,8 +96,6 @@ def solve_grid(
         `whitened_samples`.
     effort : {"fast", "default", "thorough"} or Effort
         Of the search.
-    n_jobs : int, optional
-        Threads.
 
     Returns
     -------
@@ -109,11 +106,13 @@ def solve_grid(
     if grid.euclidean:
         levels = np.array(grid.euclidean)
         rng = np.random.default_rng(seed)
-        parts.append(solve_path(samples, labels, divergence, levels, rng, effort, n_jobs=n_jobs))
+        parts.append(solve_path(samples, labels, divergence, levels, rng, PathOptions(effort)))
     if grid.whitened:
-        parts.append(
-            _solve_whitened(samples, whitened, labels, divergence, grid.whitened, seed, effort, n_jobs)
-        )
+        parts.append(_solve_whitened(samples, whitened, labels, divergence, grid.whitened, seed, effort))
+    return _side_by_side(parts)
+
+
+def _side_by_side(parts: list[Path]) -> Path:
     return Path(
         np.concatenate([part.values for part in parts], axis=1),
         np.concatenate([part.directions for part in parts], axis=1),
@@ -135,7 +134,6 @@ def _solve_whitened(
     levels: tuple[int, ...],
     seed: int,
     effort: str | Effort,
-    n_jobs: int | None,
 ) -> Path:
     n_features = samples.n_features
     few = [level for level in levels if level < n_features]
@@ -143,16 +141,14 @@ def _solve_whitened(
     extra = None
     if whitened is not None and whitened.mixing is not None:
         rng = np.random.default_rng(seed)
-        dense = solve_path(whitened, labels, divergence, np.array([n_features]), rng, effort, n_jobs=n_jobs)
+        dense = solve_path(whitened, labels, divergence, np.array([n_features]), rng, PathOptions(effort))
         mapped = dense.directions.reshape(-1, n_features) @ whitened.mixing.astype(samples.dtype)
         extra = normalised(mapped).reshape(dense.directions.shape)
         parts.append(Path(dense.values, extra))
     if few:
         relative = relative_divergence(samples, divergence, few[-1])
         rng = np.random.default_rng(seed)
-        sparse = solve_path(samples, labels, relative, np.array(few), rng, effort, extra=extra, n_jobs=n_jobs)
+        options = PathOptions(effort, extra)
+        sparse = solve_path(samples, labels, relative, np.array(few), rng, options)
         parts.insert(0, sparse)
-    return Path(
-        np.concatenate([part.values for part in parts], axis=1),
-        np.concatenate([part.directions for part in parts], axis=1),
-    )
+    return _side_by_side(parts)

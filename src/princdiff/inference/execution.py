@@ -1,6 +1,6 @@
 """Chunks of a batch through joblib, where a user's back-end may take over, and a checkpoint of those done.
 
-Threads unless told otherwise; inside ``joblib.parallel_config(backend="dask")``, ``"ray"`` or ``"loky"`` the
+Threads by default; inside ``joblib.parallel_config(backend="dask")``, ``"ray"`` or ``"loky"`` the
 chunks go to other processes or machines. They are the same chunks everywhere, so the results are, too.
 """
 

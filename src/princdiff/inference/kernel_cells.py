@@ -29,7 +29,7 @@ _DISTANCE_ROWS = 600
 
 
 @dataclass(frozen=True)
-class Kernel:
+class RowKernel:
     """A kernel with its bandwidth as a quantile of the distances between rows.
 
     Attributes
@@ -47,10 +47,10 @@ class Kernel:
 
 # Local and wide, with light and heavy tails: what each adds is in docs/constants.md.
 KERNELS = (
-    Kernel("gaussian", 0.005),
-    Kernel("laplace", 0.05),
-    Kernel("gaussian", 0.25),
-    Kernel("energy"),
+    RowKernel("gaussian", 0.005),
+    RowKernel("laplace", 0.05),
+    RowKernel("gaussian", 0.25),
+    RowKernel("energy"),
 )
 
 
@@ -94,7 +94,7 @@ def _all_columns(samples: Samples) -> NDArray[np.float32]:
 
 
 def kernel_statistics(
-    rows: RowView, design: Relabellings, kernels: tuple[Kernel, ...], rng: np.random.Generator
+    rows: RowView, design: Relabellings, kernels: tuple[RowKernel, ...], rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Statistics of all labellings, one column per kernel.
 
@@ -104,7 +104,7 @@ def kernel_statistics(
         Rows, scaled as distances between them should be.
     design : Relabellings
         Labellings.
-    kernels : tuple of Kernel
+    kernels : tuple of RowKernel
         What to compare by.
     rng : numpy Generator
         For random features.
@@ -130,7 +130,7 @@ def kernel_statistics(
 
 
 def _by_matrices(
-    rows: NDArray[np.float32], design: Relabellings, kernels: tuple[Kernel, ...]
+    rows: NDArray[np.float32], design: Relabellings, kernels: tuple[RowKernel, ...]
 ) -> NDArray[np.float64]:
     weights = np.ones(len(rows)) if design.weights is None else design.weights
     mass = weights / weights.sum()
@@ -183,7 +183,7 @@ def _between(
     return total / (0.5 * (1 - (shares**2).sum(axis=1)))
 
 
-def kernel_of_distances(kernel: Kernel, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+def kernel_of_distances(kernel: RowKernel, distances: NDArray[np.float64]) -> NDArray[np.float64]:
     """Similarities of rows from their distances, for every kernel but "products"."""
     if kernel.shape == "energy":
         return -distances
@@ -199,7 +199,7 @@ def _bandwidth(distances: NDArray[np.float64], quantile: float) -> float:
 
 
 def _by_features(
-    rows: RowView, design: Relabellings, kernels: tuple[Kernel, ...], rng: np.random.Generator
+    rows: RowView, design: Relabellings, kernels: tuple[RowKernel, ...], rng: np.random.Generator
 ) -> NDArray[np.float64]:
     kernels_here = [kernel for kernel in kernels if kernel.shape != "products"]
     result = np.zeros((design.n_labellings, len(kernels)))
@@ -222,7 +222,7 @@ def _by_features(
 
 
 def _frequencies(
-    kernel: Kernel, distances: NDArray[np.float64], n_features: int, count: int, rng: np.random.Generator
+    kernel: RowKernel, distances: NDArray[np.float64], n_features: int, count: int, rng: np.random.Generator
 ) -> NDArray[np.float32]:
     """Random frequencies of a kernel's features, shape (n_features, count)."""
     # The energy distance is the limit of wide Laplace kernels.

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem, Run
 from princdiff.inference.permutation import SINGLE, PermutationResult, permutation_test, standardised
+from princdiff.solvers.effort import SearchSettings
 from princdiff.solvers.solve import solve
 from princdiff.solvers.whitening import solve_whitened
 
@@ -103,4 +104,4 @@ def _leading_direction(
     if (metric, level) == SINGLE:
         return np.eye(samples.n_features)[test.leading_feature]
     find = solve_whitened if metric == "whitened" else solve
-    return find(samples, labels, divergence, level=level, rng=rng, n_jobs=n_jobs).direction
+    return find(samples, labels, divergence, SearchSettings(level, n_jobs=n_jobs), rng=rng).direction

@@ -256,7 +256,7 @@ class Found:
 class SearchEffort(NamedTuple):
     """Steps from all starts, how many starts go on, and their further steps."""
 
-    heat: int = 3
+    screening_steps: int = 3
     finalists: int = 3
     steps: int = 6
 
@@ -313,8 +313,8 @@ def search(
 
     After a few steps only the best starts of each labelling go on.
     """
-    heat = _ascend(objective, starts, level, effort.heat)
-    return _ascend(objective, heat.best(effort.finalists).directions, level, effort.steps)
+    screened = _ascend(objective, starts, level, effort.screening_steps)
+    return _ascend(objective, screened.best(effort.finalists).directions, level, effort.steps)
 
 
 def _ascend(objective: MomentObjective, starts: NDArray[np.float32], level: int, n_steps: int) -> Found:

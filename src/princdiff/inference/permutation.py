@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from princdiff import __version__
-from princdiff.data import validate
+from princdiff.data import parameters, validate
+from princdiff.data.parameters import Choice, Either, Level, Whole
 from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.samples import Samples, Scale
 from princdiff.divergences import Divergence
-from princdiff.inference.adaptive import CellValues, Products
+from princdiff.inference.adaptive import CellValues, ProductCells
 from princdiff.inference.cells import Cell, combined, leading_cell
 from princdiff.inference.direction_cells import SEARCH_ROWS, DirectionCells, adaptive_grid
 from princdiff.inference.direction_grid import (
@@ -32,11 +33,12 @@ from princdiff.inference.direction_grid import (
     whitened_samples,
 )
 from princdiff.inference.execution import Checkpoint, fingerprint_of, refuse_unseeded, resumed
-from princdiff.inference.labellings import Labellings
+from princdiff.inference.identity import identity_of, rows_identity
+from princdiff.inference.permuted_problem import Labellings
 from princdiff.inference.pvalues import Interval, monte_carlo_interval, permutation_pvalue, tie_tolerance
 from princdiff.inference.sampling import SearchRows, random_order
 from princdiff.inference.scores import gamma_scores
-from princdiff.inference.tail import pareto_pvalue
+from princdiff.inference.tail_pvalues import pareto_pvalue
 from princdiff.parallel import in_threads, single_threaded_blas
 from princdiff.solvers.starts import marginal_divergences
 from princdiff.solvers.whitening import refuse_to_whiten
@@ -267,8 +269,18 @@ def permutation_test(
     >>> result.pvalue, result.leading
     (0.01, 'one column alone')
     """
+    parameters.check(
+        locals(),
+        n_features=Either(Level(), None),
+        metric=Choice(*METRICS),
+        statistic=Choice(*STATISTICS),
+        early_stop=Either(Whole(1), None),
+        tail=Choice(None, "pareto"),
+        keep_directions=Choice(False, True, "dense"),
+        learners=Choice(*LEARNERS),
+    )
     options = PermutationOptions(
-        n_permutations=n_permutations,
+        n_permutations=int(n_permutations),
         statistic=statistic,
         n_features=n_features,
         metric=metric,
@@ -384,7 +396,7 @@ class _Adaptive:
         if not self.plain and (problem.sizes > SEARCH_ROWS).any():
             rows = SearchRows.of(problem.sizes, SEARCH_ROWS, random_order(problem.row_keys, labellings.seed))
         self.search = DirectionCells(labellings.samples, problem.divergence, self.grid, labellings.seed, rows)
-        self.products: Products | None = None
+        self.products: ProductCells | None = None
 
     def result(self) -> PermutationResult:
         options = self.options
@@ -429,7 +441,7 @@ class _Adaptive:
             self.leading_feature = int(scores[0].argmax())
             found += CellValues([Cell("column", "one column", weight=3.0)], scores.max(axis=1, keepdims=True))
         else:
-            self.products = Products(labellings.problem, scheme, labellings.seed, n_jobs)
+            self.products = ProductCells(labellings.problem, scheme, labellings.seed, n_jobs)
             with single_threaded_blas():
                 found += self.products.cells()
             self.leading_feature = int(self.products.alone.features[0].argmax())
@@ -478,7 +490,7 @@ def _direction_chunk(
 ) -> tuple[NDArray, NDArray | None]:
     path = search(labellings.labels(indices))
     n_euclidean = len(search.grid.euclidean)
-    # Relative divergences have no unit; the others are told in that of the scaled features.
+    # Relative divergences have no unit; the others are in that of the scaled features.
     unit = labellings.samples.unit**labellings.divergence.degree
     units = np.repeat([unit, 1.0], [n_euclidean, len(search.grid.whitened)])
     if not keep:
@@ -539,20 +551,13 @@ def _checkpoint(options: PermutationOptions, problem: Labellings, computed: tupl
     if options.checkpoint is None:
         return None
     samples = problem.samples
-    streamed = isinstance(samples.rows, RowChunks)
     scheme = problem.scheme
     last = np.arange(min(scheme.n_labellings, 3))
     parts = {
-        # Out of core the moments stand for the values, which would take another pass.
-        "the rows": (
-            samples.rows.shape,
-            samples.centre,
-            samples.deviation,
-            None if streamed else samples.rows,
-        ),
+        "the rows": (samples.rows.shape, rows_identity(samples.rows)),
         "the groups": problem.codes,
         "sample_weight": problem.weights,
-        "divergence": f"{type(problem.divergence).__name__} {vars(problem.divergence)}",
+        "divergence": identity_of(problem.divergence),
         "scale": samples.scale,
         "random_state": problem.seed,
         "blocks or permute": scheme.codes(last),

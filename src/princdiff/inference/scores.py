@@ -36,7 +36,7 @@ _BLOCK = 1_000_000
 _LARGE_BLOCK = 200_000
 
 
-class Moments(NamedTuple):
+class ScoreMoments(NamedTuple):
     """Mean, standard deviation and skewness; arrays of one shape."""
 
     mean: NDArray[np.float64]
@@ -120,7 +120,7 @@ def _score_large(values: NDArray[np.float64], above: float) -> NDArray[np.float3
     return scores
 
 
-def left_out_moments(values: NDArray[np.float64]) -> Moments:
+def left_out_moments(values: NDArray[np.float64]) -> ScoreMoments:
     """Moments of each column without the entry in question; all arrays have the shape of ``values``.
 
     Examples
@@ -156,7 +156,7 @@ def left_out_moments(values: NDArray[np.float64]) -> Moments:
     spread = np.sqrt(variance)
     third += first * (2 * first * first - 3 * second)
     skewness = third / np.where(spread > 0, variance * spread, 1.0)
-    return Moments(mean + scale * first, scale * spread, skewness)
+    return ScoreMoments(mean + scale * first, scale * spread, skewness)
 
 
 def survival_score(z: ArrayLike, skewness: ArrayLike) -> NDArray[np.float64]:

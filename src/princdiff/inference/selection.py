@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from princdiff.data import validate
+from princdiff.data import parameters
 from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.samples import Scale
 from princdiff.divergences import Divergence
@@ -32,8 +32,8 @@ from princdiff.inference.attribution import FeatureFacts, features_that_explain
 from princdiff.inference.contrasts import Relabellings
 from princdiff.inference.covariates import without_covariates
 from princdiff.inference.direction_features import features_of_directions
-from princdiff.inference.labellings import standardised_within
 from princdiff.inference.minimal_set import minimal_set
+from princdiff.inference.permuted_problem import standardised_within
 from princdiff.inference.pvalues import permutation_pvalue, step_down_pvalues
 from princdiff.inference.relabelling import scheme_of
 from princdiff.inference.relations import (
@@ -229,22 +229,18 @@ def select_features(
     4      x4             alone
     7      x7  together with x2
     """
-    options = SelectionOptions(goal, alpha, n_permutations, error)
-    check_options(options)
+    parameters.check(
+        locals(),
+        goal=parameters.Choice(*GOALS),
+        error=parameters.Choice(*ERRORS),
+        columns=parameters.Data(),
+    )
+    options = SelectionOptions(goal, alpha, int(n_permutations), error)
     design = Design(sample_weight, blocks, permute, covariates)
     problem = Problem.from_arrays(X, y, divergence=divergence, scale=scale, design=design)
     if columns is not None:
         problem = _with_columns(problem, columns)
     return select(problem, Run.from_options(random_state, n_jobs, progress), options)
-
-
-def check_options(options: SelectionOptions) -> None:
-    """Refuse options that make no sense."""
-    validate.check_choice("goal", options.goal, GOALS)
-    validate.check_choice("error", options.error, ERRORS)
-    validate.check_positive("n_permutations", options.n_permutations, whole=True)
-    if not 0 < options.alpha < 1:
-        raise ValueError(f"alpha must be between 0 and 1, got {options.alpha!r}")
 
 
 def _with_columns(problem: Problem, columns: ArrayLike) -> Problem:

@@ -23,7 +23,8 @@ from princdiff.data.samples import Scale
 from princdiff.divergences import Divergence, Wasserstein2, report
 from princdiff.inference.tuning import choose_level
 from princdiff.parallel import in_threads
-from princdiff.solvers.growing import first_sample, one_sample, solve_growing
+from princdiff.solvers.effort import SearchSettings
+from princdiff.solvers.growing_samples import first_sample, one_sample, solve_growing
 from princdiff.solvers.solve import solve
 
 _CHUNK_ELEMENTS = 1 << 20
@@ -176,11 +177,11 @@ def _one_split(
         level = int(choose_level(*tuned, divergence, rng, n_jobs=run.n_jobs).chosen)
     else:
         level = validate.check_level(options.n_features, samples.n_features)
-    search: dict[str, Any] = {"level": level, "effort": options.effort, "rng": rng, "n_jobs": run.n_jobs}
+    settings = SearchSettings(level, effort=options.effort, n_jobs=run.n_jobs)
     if first is None:
-        best = solve(samples, labels, divergence, **search)
+        best = solve(samples, labels, divergence, settings, rng=rng)
     else:
-        best = solve_growing(samples, labels, divergence, first=first, **search)
+        best = solve_growing(samples, labels, divergence, settings, first=first, rng=rng)
     weights = best.direction * samples.factor
     projection = np.asarray(problem.rows[~fitted] @ weights, dtype=np.float64).ravel()
     pvalue, statistic = univariate_test(

@@ -16,9 +16,12 @@ from princdiff.data.row_keys import shuffled_members
 from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence
 from princdiff.solvers.ascent import ascend
-from princdiff.solvers.path import Path, default_levels, let_smaller_compete, solve_path
-from princdiff.solvers.search import EFFORTS
+from princdiff.solvers.effort import EFFORTS
+from princdiff.solvers.path import Path, PathOptions, default_levels, let_smaller_compete, solve_path
 from princdiff.solvers.sparsity import Sparsity
+
+# Penalties that are tried, each a little more than half of the one before.
+_N_PENALTIES = 12
 
 
 @dataclass(frozen=True)
@@ -82,11 +85,11 @@ def choose_level(
     """
     train, test = stratified_folds(samples, labels, n_folds, int(rng.integers(2**31)))
     levels = default_levels(int(samples.varying.sum()) or 1)
-    path = solve_path(samples, train, divergence, levels, rng, n_jobs=n_jobs)
+    path = solve_path(samples, train, divergence, levels, rng, PathOptions(n_jobs=n_jobs))
     held_out = _evaluate(samples, test, divergence, path.directions)
     between = _levels_around(levels, int(held_out.mean(axis=0).argmax()))
     if len(between):
-        finer = solve_path(samples, train, divergence, between, rng, n_jobs=n_jobs)
+        finer = solve_path(samples, train, divergence, between, rng, PathOptions(n_jobs=n_jobs))
         order = np.argsort(np.concatenate([levels, between]))
         levels = np.concatenate([levels, between])[order]
         merged = (np.concatenate(pair, axis=1)[:, order] for pair in zip(path, finer, strict=True))
@@ -139,7 +142,6 @@ def choose_penalty(
     *,
     one_standard_error: bool = False,
     n_folds: int = 5,
-    n_penalties: int = 12,
     n_jobs: int | None = None,
 ) -> SparsityPath:
     """Penalty with the largest held-out divergence; parameters as in `choose_level`.
@@ -149,11 +151,11 @@ def choose_penalty(
     """
     train, test = stratified_folds(samples, labels, n_folds, int(rng.integers(2**31)))
     levels = default_levels(int(samples.varying.sum()) or 1)
-    path = solve_path(samples, train, divergence, levels, rng, n_jobs=n_jobs)
+    path = solve_path(samples, train, divergence, levels, rng, PathOptions(n_jobs=n_jobs))
     n_columns, n_levels, n_features = path.directions.shape
     strongest = float(path.values.max()) or 1.0
-    grid = strongest * np.geomspace(1.0, 1e-3, n_penalties)
-    directions = np.empty((n_columns, n_penalties, n_features), samples.dtype)
+    grid = strongest * np.geomspace(1.0, 1e-3, _N_PENALTIES)
+    directions = np.empty((n_columns, _N_PENALTIES, n_features), samples.dtype)
     for index, penalty in enumerate(grid):
         found = ascend(
             samples,

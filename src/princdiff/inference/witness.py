@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
 from princdiff.inference.adaptive import distance_factors
-from princdiff.inference.kernel_cells import KERNELS, Kernel, RowView, kernel_of_distances
+from princdiff.inference.kernel_cells import KERNELS, RowKernel, RowView, kernel_of_distances
 from princdiff.inference.sampling import random_order
 
 # Rows on which the witness is looked at, and features that are left out one by one: a matrix each.
@@ -38,7 +38,7 @@ class Witness:
     typical: list[NDArray[np.intp]]
 
 
-def kernel_named(name: str) -> Kernel:
+def kernel_named(name: str) -> RowKernel:
     """The kernel of a cell's name; a kernel of middle width for cells that are none.
 
     Examples
@@ -47,16 +47,18 @@ def kernel_named(name: str) -> Kernel:
     (0.005, 0.25)
     """
     if name.endswith("covariances"):
-        return Kernel("products")
+        return RowKernel("products")
     for kernel in KERNELS:
         if kernel.shape == "energy" and name.endswith("energy"):
             return kernel
         if name.endswith(f"{kernel.shape} {kernel.quantile:g}"):
             return kernel
-    return Kernel("gaussian", 0.25)
+    return RowKernel("gaussian", 0.25)
 
 
-def witness(rows: NDArray[np.float64], codes: NDArray[np.uint8], kernel: Kernel, count: int = 5) -> Witness:
+def witness(
+    rows: NDArray[np.float64], codes: NDArray[np.uint8], kernel: RowKernel, count: int = 5
+) -> Witness:
     """Features and rows behind a kernel statistic.
 
     Parameters
@@ -65,7 +67,7 @@ def witness(rows: NDArray[np.float64], codes: NDArray[np.uint8], kernel: Kernel,
         Scaled, as distances between them should be; at most a few hundred.
     codes : array of shape (n_rows,)
         Groups.
-    kernel : Kernel
+    kernel : RowKernel
         What compared the rows.
     count : int, default=5
         Typical rows of each group.
@@ -79,7 +81,7 @@ def witness(rows: NDArray[np.float64], codes: NDArray[np.uint8], kernel: Kernel,
     >>> rng = np.random.default_rng(0)
     >>> rows, codes = rng.normal(size=(120, 3)), np.repeat([0, 1], 60)
     >>> rows[60:, 1] *= 4
-    >>> found = witness(rows, codes, Kernel("gaussian", 0.25))
+    >>> found = witness(rows, codes, RowKernel("gaussian", 0.25))
     >>> int(found.parts.argmax()), [len(rows) for rows in found.typical]
     (1, [5, 5])
     """
@@ -119,7 +121,7 @@ def witness_rows(problem: Problem, seed: int) -> tuple[NDArray[np.intp], NDArray
     return index, view.some(index)
 
 
-def _similarities(kernel: Kernel, inner: NDArray[np.float64]) -> NDArray[np.float64]:
+def _similarities(kernel: RowKernel, inner: NDArray[np.float64]) -> NDArray[np.float64]:
     """From inner products; a row is no neighbour of its own."""
     if kernel.shape == "products":
         matrix = inner * inner

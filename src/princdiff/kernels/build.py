@@ -121,10 +121,10 @@ def build(target: Path = LIBRARY, *, sanitize: bool = False) -> Path:
 
 def _version(compiler: list[str]) -> str:
     try:
-        told = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=False).stdout
+        answer = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=False).stdout
     except OSError:
         return compiler[0]
-    first = (told.splitlines() or [compiler[0]])[0]
+    first = (answer.splitlines() or [compiler[0]])[0]
     return "".join(letter for letter in first if letter.isprintable() and letter not in '"\\')
 
 

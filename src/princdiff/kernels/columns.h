@@ -6,7 +6,7 @@
 
 #include "sorting.h"
 
-/* What a divergence's kernel is called with; see kernels/divergences.py. */
+/* What a divergence's kernel is called with; see kernels/column_divergences.py. */
 typedef struct {
     const float *projections; /* n_columns x n_rows */
     int64_t n_columns, n_rows;

@@ -6,70 +6,35 @@ Colours are the page's CSS variables, so light, dark and print need no second dr
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.present.terminal import shorten
+from princdiff.present.vega import (
+    SHOWN,
+    Spec,
+    group_colour,
+    group_curves,
+    group_dash,
+    hover_strips,
+    layered_chart,
+    rounded,
+    tooltips,
+    with_room,
+    x_axis,
+)
 
-Spec = dict[str, Any]
-
-PALETTE_SIZE = 7
 MOST_BARS = 4
 """With more groups, points stand in for bars: bars side by side would be hairlines."""
-
 _GRID_POINTS = 161
 _NULL_BINS = 24
-_LONGEST_LABEL = 28
-_HEIGHT = 240
 _WHISKERS = 12
 # Beyond the relabellings by so many times their range, the observed statistic is pointed to, not drawn.
 _FAR = 1.5
-# Groups that the reader has switched off.
-_HIDDEN = {"name": "hidden", "value": []}
 # Levels and values are numbered: a level may have any name, __proto__ too.
 _NAMES = {"name": "names", "value": []}
 _NAME = "names[datum.value]"
-_SHOWN = [{"filter": "indexof(hidden, datum.group) < 0"}]
-
-
-@cache
-def library() -> str:
-    """The JavaScript of Vega, Vega-Lite and Vega-Embed, out of the installed package.
-
-    Bundling takes seconds, hence the cache.
-    """
-    try:
-        import vl_convert
-    except ImportError as error:
-        raise ImportError(
-            "the HTML report needs its charting library, which is not installed; "
-            "install it with: pip install 'princdiff[report]'"
-        ) from error
-    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-
-
-def rounded(value: Any, digits: int = 5) -> Any:
-    """Numbers short enough for the page; what is not a finite number is None."""
-    if isinstance(value, list | tuple | np.ndarray):
-        return [rounded(item, digits) for item in value]
-    if value is None or not np.isfinite(value):
-        return None
-    short = float(f"{value:.{digits}g}")
-    return int(short) if short.is_integer() and abs(short) < 1e15 else short
-
-
-def labels(names: list[str]) -> list[str]:
-    """Short and distinct names for tooltips, where a line is all the room there is."""
-    result: list[str] = []
-    for name in names:
-        short = shorten(name, _LONGEST_LABEL)
-        alike = sum(other == short or other.startswith(f"{short} (") for other in result)
-        result.append(short if alike == 0 else f"{short} ({alike + 1})")
-    return result
 
 
 def projection(quantiles: list[NDArray[np.float64]], rows: list[int], names: list[str]) -> Spec:
@@ -105,18 +70,18 @@ def projection(quantiles: list[NDArray[np.float64]], rows: list[int], names: lis
             below = np.interp((strip["x"] + strip["x2"]) / 2, points, levels, left=0.0, right=1.0)
             strip[f"g{index}"] = f"{100 * below:.0f} % of its rows lie below"
     medians = [{"x": rounded(np.median(points)), "group": index} for index, points in enumerate(quantiles)]
-    horizontal = _x("x", "score", domain=[rounded(low), rounded(high)])
+    horizontal = x_axis("x", "score", domain=[rounded(low), rounded(high)])
     vertical = {"field": "y", "type": "quantitative", "axis": None}
-    return _chart(
+    return layered_chart(
         [
-            *_curves({"values": curves}, horizontal, vertical, len(names)),
+            *group_curves({"values": curves}, horizontal, vertical, len(names)),
             {
                 "data": {"values": medians},
-                "transform": _SHOWN,
+                "transform": SHOWN,
                 "mark": {"type": "rule", "strokeWidth": 1.5, "strokeDash": [2, 3]},
-                "encoding": {"x": {"field": "x", "type": "quantitative"}, "color": _colour(len(names))},
+                "encoding": {"x": {"field": "x", "type": "quantitative"}, "color": group_colour(len(names))},
             },
-            _hover(strips, {"at": "score"}, names),
+            hover_strips(strips, {"at": "score"}, names),
         ],
     )
 
@@ -163,32 +128,32 @@ def number(names: list[str]) -> Spec:
         "axis": {"format": "~%", "tickCount": 3, "title": None},
     }
     place = {"field": "at", "type": "quantitative", "scale": None, "axis": None}
-    across = _x("x", None, nice=False, ticks=5)
+    across = x_axis("x", None, nice=False, ticks=5)
     mean = {"field": "mean", "type": "quantitative"}
     whiskers = [
         {
             "data": {"name": "moments"},
-            "transform": _SHOWN,
+            "transform": SHOWN,
             "mark": {"type": "rule", "strokeWidth": 2, "clip": True},
             "encoding": {
                 "x": {"field": "low", "type": "quantitative"},
                 "x2": {"field": "high"},
                 "y": place,
-                "color": _colour(len(names)),
+                "color": group_colour(len(names)),
             },
         },
         {
             "data": {"name": "moments"},
-            "transform": _SHOWN,
+            "transform": SHOWN,
             "mark": {"type": "point", "filled": True, "size": 55, "opacity": 1, "clip": True},
-            "encoding": {"x": mean, "y": place, "color": _colour(len(names))},
+            "encoding": {"x": mean, "y": place, "color": group_colour(len(names))},
         },
     ]
-    return _chart(
+    return layered_chart(
         [
-            *_curves({"name": "steps"}, across, vertical, len(names), "step-after"),
+            *group_curves({"name": "steps"}, across, vertical, len(names), "step-after"),
             *(whiskers[1:] if many else whiskers),
-            _hover({"name": "bins"}, {"range": "value"}, names),
+            hover_strips({"name": "bins"}, {"range": "value"}, names),
         ],
         height=160,
     )
@@ -213,18 +178,18 @@ def values(names: list[str]) -> Spec:
         "type": "quantitative",
         "axis": {"format": "~%", "tickCount": 3, "title": None},
     }
-    tips = _tips({"value": "value", "name": "group", "text": "share of its rows"})
+    tips = tooltips({"value": "value", "name": "group", "text": "share of its rows"})
     if len(names) > MOST_BARS:
         shown = [
             {
                 "data": {"name": "bars"},
-                "transform": _SHOWN,
+                "transform": SHOWN,
                 "mark": {"type": "line", "point": {"size": 40}, "strokeWidth": 1.5},
                 "encoding": {
                     "x": across,
                     "y": up,
-                    "color": _colour(len(names)),
-                    "strokeDash": _dash(len(names)),
+                    "color": group_colour(len(names)),
+                    "strokeDash": group_dash(len(names)),
                     "tooltip": tips,
                 },
             }
@@ -233,18 +198,18 @@ def values(names: list[str]) -> Spec:
         shown = [
             {
                 "data": {"name": "bars"},
-                "transform": _SHOWN,
+                "transform": SHOWN,
                 "mark": {"type": "bar"},
                 "encoding": {
                     "x": across,
                     "xOffset": {"field": "group", "type": "nominal"},
                     "y": up,
-                    "color": _colour(len(names)),
+                    "color": group_colour(len(names)),
                     "tooltip": tips,
                 },
             }
         ]
-    return _chart(shown, height=150, params=[_NAMES])
+    return layered_chart(shown, height=150, params=[_NAMES])
 
 
 def levels(names: list[str]) -> Spec:
@@ -270,8 +235,8 @@ def levels(names: list[str]) -> Spec:
         "scale": {"domainMin": 0, "domainMax": {"expr": "top"}, "nice": False},
         "axis": None,
     }
-    tips = _tips({"level": "level", "name": "group", "text": "share of its rows"})
-    colour = _colour(len(names))
+    tips = tooltips({"level": "level", "name": "group", "text": "share of its rows"})
+    colour = group_colour(len(names))
     offset = {"field": "group", "type": "nominal", "scale": {"domain": list(range(len(names)))}}
     place: Spec = {"y": down, "yOffset": offset, "x": {**across, "stack": None}}
     layers: list[Spec] = [
@@ -297,8 +262,8 @@ def levels(names: list[str]) -> Spec:
                 "encoding": {"y": down, "x": {**across, "axis": axis}, "color": colour, "tooltip": tips},
             },
         ]
-    spec = _chart(layers, height=80, params=[_NAMES, {"name": "top", "value": 1}])
-    return {**spec, "data": {"name": "bars"}, "transform": _SHOWN}
+    spec = layered_chart(layers, height=80, params=[_NAMES, {"name": "top", "value": 1}])
+    return {**spec, "data": {"name": "bars"}, "transform": SHOWN}
 
 
 def pair(names: list[str]) -> Spec:
@@ -313,15 +278,15 @@ def pair(names: list[str]) -> Spec:
             "scale": scale,
             "axis": {**axis, "title": "", "domain": True},
         },
-        "color": _colour(len(names)),
-        "strokeDash": _dash(len(names)),
+        "color": group_colour(len(names)),
+        "strokeDash": group_dash(len(names)),
         "order": {"field": "place", "type": "quantitative"},
     }
-    return _chart(
+    return layered_chart(
         [
             {
                 "data": {"name": "outlines"},
-                "transform": _SHOWN,
+                "transform": SHOWN,
                 "mark": {"type": "line", "strokeWidth": 2.5},
                 "encoding": encoding,
             }
@@ -358,7 +323,7 @@ def null(values: NDArray[np.float64], observed: float) -> Spec:
     if far:
         high = float(edges[-1]) + 0.6 * spread
     margin = 0.04 * (high - low)
-    horizontal = _x("x", "statistic", domain=[rounded(low - margin), rounded(high + margin)])
+    horizontal = x_axis("x", "statistic", domain=[rounded(low - margin), rounded(high + margin)])
     height = {
         "field": "n",
         "type": "quantitative",
@@ -388,7 +353,7 @@ def null(values: NDArray[np.float64], observed: float) -> Spec:
         "mark": {"type": "rule", "color": "var(--accent)", "strokeWidth": 2.5},
         "encoding": {"x": position},
     }
-    return _chart(
+    return layered_chart(
         [
             {
                 "data": {"values": steps},
@@ -407,7 +372,7 @@ def null(values: NDArray[np.float64], observed: float) -> Spec:
                 "encoding": {
                     "x": position,
                     "x2": {"field": "x2"},
-                    "tooltip": _tips({"range": "statistic", "n": "relabellings"}),
+                    "tooltip": tooltips({"range": "statistic", "n": "relabellings"}),
                 },
             },
             *([text] if far else [rule, text]),
@@ -432,13 +397,13 @@ def _null_edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def splits(pvalues: NDArray[np.float64]) -> Spec:
     """P-values of the splits of a split test, each a tick on the line from 0 to 1."""
     points = [{"x": rounded(value, 3), "split": index + 1} for index, value in enumerate(pvalues)]
-    return _chart(
+    return layered_chart(
         [
             {
                 "data": {"values": points},
                 "mark": {"type": "tick", "color": "var(--accent)", "thickness": 2, "size": 30},
                 "encoding": {
-                    "x": _x("x", "p-value of a split", domain=[0, 1], nice=False),
+                    "x": x_axis("x", "p-value of a split", domain=[0, 1], nice=False),
                     "tooltip": [
                         {"field": "split", "type": "quantitative"},
                         {"field": "x", "type": "quantitative", "title": "p-value"},
@@ -462,7 +427,7 @@ def path(grid: list[float], fitted: list[float], held_out: list[float], chosen: 
         "field": "k",
         "type": "quantitative",
         "scale": {
-            "domain": _with_room(grid, wide),
+            "domain": with_room(grid, wide),
             "nice": False,
             **({"type": "log"} if wide else {"zero": False}),
         },
@@ -486,7 +451,7 @@ def path(grid: list[float], fitted: list[float], held_out: list[float], chosen: 
         "legend": None,
         "scale": {"domain": [0, 1], "range": ["var(--quiet)", "var(--accent)"]},
     }
-    return _chart(
+    return layered_chart(
         [
             {
                 "data": {"values": [{"k": rounded(chosen)}]},
@@ -517,15 +482,6 @@ def path(grid: list[float], fitted: list[float], held_out: list[float], chosen: 
     )
 
 
-def _with_room(grid: list[float], log: bool) -> list[float]:
-    """Ends of an axis that leave the outermost points whole."""
-    low, high = min(grid), max(grid)
-    if log:
-        return [rounded(low * (low / high) ** 0.03), rounded(high * (high / low) ** 0.03)]
-    margin = 0.04 * (high - low) or 0.5
-    return [rounded(low - margin), rounded(high + margin)]
-
-
 def _width(points: NDArray[np.float64], rows: int) -> float:
     """Width of the smoothing kernel, by Silverman's rule.
 
@@ -543,108 +499,3 @@ def _density(points: NDArray[np.float64], rows: int, grid: NDArray[np.float64]) 
     width = max(_width(points, rows), float(np.ptp(grid)) / 80)
     offsets = (grid[:, None] - points) / width
     return np.exp(-0.5 * offsets**2).mean(axis=1) / (width * np.sqrt(2 * np.pi))
-
-
-def _curves(data: Spec, x: Spec, y: Spec, count: int, interpolate: str = "linear") -> list[Spec]:
-    """A filled curve for each group; the outline is a layer of its own because only lines can be dashed."""
-    encoding = {"x": x, "y": {**y, "stack": None}, "color": _colour(count)}
-    fill = 0.28 if count <= 3 else 0.06
-    return [
-        {
-            "data": data,
-            "transform": _SHOWN,
-            "mark": {"type": "area", "interpolate": interpolate, "fillOpacity": fill},
-            "encoding": encoding,
-        },
-        {
-            "data": data,
-            "transform": _SHOWN,
-            "mark": {"type": "line", "interpolate": interpolate, "strokeWidth": 2},
-            "encoding": {"x": x, "y": y, "color": _colour(count), "strokeDash": _dash(count)},
-        },
-    ]
-
-
-def _hover(data: Any, first: dict[str, str], names: list[str]) -> Spec:
-    """Strips over the whole height, unseen until pointed at, that tell every group's figure at once."""
-    values = data if isinstance(data, dict) else {"values": data}
-    tips = _tips({**first, **{f"g{index}": label for index, label in enumerate(labels(names))}})
-    return {
-        "data": values,
-        "params": [
-            {"name": "pointed", "select": {"type": "point", "on": "pointerover", "clear": "pointerout"}}
-        ],
-        "mark": {"type": "rect", "color": "var(--ink)", "cursor": "crosshair"},
-        "encoding": {
-            "x": {"field": "x", "type": "quantitative"},
-            "x2": {"field": "x2"},
-            "opacity": {"condition": {"param": "pointed", "empty": False, "value": 0.15}, "value": 0},
-            "tooltip": tips,
-        },
-    }
-
-
-def _tips(fields: dict[str, str]) -> list[Spec]:
-    return [{"field": field, "type": "nominal", "title": title} for field, title in fields.items()]
-
-
-def _x(
-    field: str,
-    title: str | None,
-    *,
-    domain: list[float] | None = None,
-    nice: bool | None = None,
-    ticks: int = 8,
-) -> dict[str, Any]:
-    scale: dict[str, Any] = {"zero": False}
-    if domain is not None:
-        scale = {"domain": domain, "nice": False}
-    elif nice is not None:
-        scale["nice"] = nice
-    axis = {"title": title, "grid": False, "labelOverlap": "greedy", "labelSeparation": 6, "tickCount": ticks}
-    return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
-
-
-def _colour(count: int) -> dict[str, Any]:
-    shades = [f"var(--g{index % PALETTE_SIZE})" for index in range(count)]
-    scale = {"domain": list(range(count)), "range": shades}
-    return {"field": "group", "type": "nominal", "legend": None, "scale": scale}
-
-
-def _dash(count: int) -> dict[str, Any]:
-    """Beyond the palette's end its colours come again, dashed."""
-    dashes = [[1, 0], [6, 3], [2, 2]]
-    chosen = [dashes[min(index // PALETTE_SIZE, 2)] for index in range(count)]
-    scale = {"domain": list(range(count)), "range": chosen}
-    return {"field": "group", "type": "nominal", "legend": None, "scale": scale}
-
-
-def _chart(layers: list[Spec], *, height: int = _HEIGHT, params: list[Spec] | None = None) -> Spec:
-    """A chart as wide as its place. The page says in words what it shows, so Vega is told not to."""
-    ink = {"labelColor": "var(--soft)", "titleColor": "var(--soft)"}
-    return {
-        "width": "container",
-        "height": height,
-        "autosize": {"type": "fit", "contains": "padding"},
-        "background": "transparent",
-        "padding": {"left": 2, "right": 8, "top": 6, "bottom": 2},
-        "params": [_HIDDEN, *(params or [])],
-        "layer": layers,
-        "config": {
-            "aria": False,
-            "font": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif",
-            "view": {"stroke": None},
-            "axis": {
-                **ink,
-                "labelFontSize": 12,
-                "titleFontSize": 12,
-                "titleFontWeight": "normal",
-                "titlePadding": 8,
-                "domainColor": "var(--line)",
-                "tickColor": "var(--line)",
-                "gridColor": "var(--line)",
-                "gridOpacity": 0.6,
-            },
-            "axisY": {"domain": False, "ticks": False},
-        },
-    }

@@ -12,7 +12,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from princdiff.present.plots import COLOURS
+from princdiff.present.plot_style import COLOURS
 from princdiff.result import wording
 
 if TYPE_CHECKING:
@@ -104,8 +104,8 @@ def _pvalue(value: float) -> str:
 def _last(result: DifferenceResult) -> str:
     """How it was found, and where there is more."""
     notes = len(result.notes)
-    told = f" {notes} note{'s' if notes != 1 else ''} in result.notes." if notes else ""
-    return f'{wording.test_sentence(result)}{told} The whole page: result.to_html("report.html").'
+    counted = f" {notes} note{'s' if notes != 1 else ''} in result.notes." if notes else ""
+    return f'{wording.test_sentence(result)}{counted} The whole page: result.to_html("report.html").'
 
 
 def _shown(result: DifferenceResult) -> str:

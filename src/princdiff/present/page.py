@@ -17,9 +17,9 @@ import numpy as np
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from princdiff.present import charts
+from princdiff.present import charts, vega
 from princdiff.present.page_data import group_labels, leading, named, page_data, unbroken, visible
-from princdiff.present.plots import COLOURS
+from princdiff.present.plot_style import COLOURS
 from princdiff.result import wording
 
 if TYPE_CHECKING:
@@ -60,14 +60,14 @@ def render(result: DifferenceResult) -> str:
     str
         HTML.
     """
-    library = f"(function () {{\n{charts.library()}\n}})();"
+    library = f"(function () {{\n{vega.library()}\n}})();"
     scripts = [_script(library), _script("\n".join(map(_file, _BEHAVIOUR)))]
     names = group_labels(result)
     first = leading(result)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     template = environment.from_string(_file("template.html.jinja"))
     return template.render(
-        title=" and ".join(charts.labels(names)) if len(names) == 2 else f"{len(names)} groups",
+        title=" and ".join(vega.labels(names)) if len(names) == 2 else f"{len(names)} groups",
         headline=unbroken(wording.headline(result)),
         shown=bool(result.pvalue <= wording.LEVEL),
         figures=_figures(result),
@@ -75,8 +75,8 @@ def render(result: DifferenceResult) -> str:
             {
                 "name": name,
                 "rows": _count(rows),
-                "shade": index % charts.PALETTE_SIZE,
-                "dashed": index >= charts.PALETTE_SIZE,
+                "shade": index % vega.PALETTE_SIZE,
+                "dashed": index >= vega.PALETTE_SIZE,
             }
             for index, (name, rows) in enumerate(zip(names, result.groups.values(), strict=True))
         ],

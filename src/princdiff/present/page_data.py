@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from princdiff.present import charts
+from princdiff.present import charts, vega
 from princdiff.result import wording
 from princdiff.result.columns import from_to, number, percentages
 from princdiff.tables.encoding import feature_names
@@ -89,7 +89,7 @@ def page_data(result: DifferenceResult) -> dict[str, Any]:
     rows, widths = _features_by_column(result)
     return {
         "groups": groups,
-        "labels": charts.labels(groups),
+        "labels": vega.labels(groups),
         "columns": _columns(result, widths),
         "features": _features(result, rows, widths),
         "histograms": _histograms(result, rows),
@@ -122,8 +122,8 @@ def _columns(result: DifferenceResult, widths: list[int]) -> dict[str, Any]:
         "kind": _listed(frame["kind"]),
         "reason": _listed(frame["reason"]),
         "selected": [int(bool(chosen)) for chosen in frame["selected"]],
-        "pvalue": charts.rounded(frame["pvalue"].to_numpy(float), _DIGITS),
-        "effect": charts.rounded(frame["effect"].to_numpy(float), _DIGITS),
+        "pvalue": vega.rounded(frame["pvalue"].to_numpy(float), _DIGITS),
+        "effect": vega.rounded(frame["effect"].to_numpy(float), _DIGITS),
         "change": [unbroken(change) for change in frame["change"]],
         # Of ordered categories the numbers stand for levels.
         "levels": {
@@ -159,9 +159,9 @@ def _features(result: DifferenceResult, rows: list[int], widths: list[int]) -> d
         ],
         "level": [visible(level) for name in shown for level in codings[name].feature_levels],
         "kind": _listed(pd.Series([kind for name in shown for kind in codings[name].kinds], dtype=object)),
-        "weight": [charts.rounded(frame[f"weight{end}"].to_numpy(float), _DIGITS) for end in suffixes],
-        "share": [charts.rounded(frame[f"share{end}"].to_numpy(float), _DIGITS) for end in suffixes],
-        "stability": charts.rounded(frame["stability"].to_numpy(float), 2),
+        "weight": [vega.rounded(frame[f"weight{end}"].to_numpy(float), _DIGITS) for end in suffixes],
+        "share": [vega.rounded(frame[f"share{end}"].to_numpy(float), _DIGITS) for end in suffixes],
+        "stability": vega.rounded(frame["stability"].to_numpy(float), 2),
         "parts": [
             [None if math.isnan(part) else round(100 * part) for part in frame[name].to_numpy(float) / total]
             for name in _PARTS
@@ -174,7 +174,7 @@ def _features(result: DifferenceResult, rows: list[int], widths: list[int]) -> d
 
 def _moments(result: DifferenceResult, frame: pd.DataFrame, moment: str, kept: int) -> list[Any]:
     return [
-        charts.rounded(frame[f"{moment} {group}"].to_numpy(float)[:kept], _DIGITS) for group in result.groups
+        vega.rounded(frame[f"{moment} {group}"].to_numpy(float)[:kept], _DIGITS) for group in result.groups
     ]
 
 
@@ -190,8 +190,8 @@ def _own(result: DifferenceResult, frame: pd.DataFrame, widths: list[int]) -> di
             texts = percentages(means[feature]) if of_rows else [number(mean) for mean in means[feature]]
             own[str(feature)] = {
                 "selected": int(bool(row["selected"])),
-                "pvalue": charts.rounded(float(row["pvalue"]), _DIGITS),
-                "effect": charts.rounded(float(row["effect"]), _DIGITS),
+                "pvalue": vega.rounded(float(row["pvalue"]), _DIGITS),
+                "effect": vega.rounded(float(row["effect"]), _DIGITS),
                 "kind": visible(row["kind"]),
                 "change": unbroken(("" if of_rows else "mean ") + from_to(means[feature], texts)),
             }
@@ -200,7 +200,7 @@ def _own(result: DifferenceResult, frame: pd.DataFrame, widths: list[int]) -> di
 
 
 def _histograms(result: DifferenceResult, rows: list[int]) -> dict[str, Any]:
-    """Histograms of numbers by the feature's place; proportions are told by their means."""
+    """Histograms of numbers by the feature's place; for proportions the means say it all."""
     kept = {}
     for place, row in enumerate(rows):
         name = str(result.table["feature"].iat[row])
@@ -208,11 +208,11 @@ def _histograms(result: DifferenceResult, rows: list[int]) -> dict[str, Any]:
         if stored is None or result.table["kind"].iat[row] in ("proportion", "missing"):
             continue
         kept[str(place)] = {
-            "edges": charts.rounded(stored.edges),
-            "shares": [charts.rounded(stored.shares.get(group, []), 3) for group in result.groups],
+            "edges": vega.rounded(stored.edges),
+            "shares": [vega.rounded(stored.shares.get(group, []), 3) for group in result.groups],
         }
         if len(stored.values):
-            kept[str(place)]["values"] = charts.rounded(stored.values)
+            kept[str(place)]["values"] = vega.rounded(stored.values)
     return kept
 
 
@@ -223,10 +223,10 @@ def _pairs(result: DifferenceResult) -> list[dict[str, Any]]:
         {
             "first": named(row["first"]),
             "second": named(row["second"]),
-            "values": charts.rounded([float(row[f"dependence {group}"]) for group in result.groups], 4),
+            "values": vega.rounded([float(row[f"dependence {group}"]) for group in result.groups], 4),
             "texts": wording.correlations([float(row[f"dependence {group}"]) for group in result.groups]),
             "change": visible(wording.pair_change(result, row)),
-            "pvalue": charts.rounded(float(row["pvalue"]), _DIGITS),
+            "pvalue": vega.rounded(float(row["pvalue"]), _DIGITS),
         }
         for row in found.to_dict("records")
     ]

@@ -2,67 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from princdiff.present.terminal import clipped, shorten
-from princdiff.result.columns import percentages
+from princdiff.present.plot_style import (
+    COLOURS,
+    LONGEST_GROUP,
+    add_legend,
+    fill_opacity,
+    group_style,
+    new_axes,
+    set_title,
+    shortened,
+)
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""One colour a group, distinguishable by colour-blind readers (Okabe and Ito)."""
-
-_DASHES = ("-", "--", ":")
 _GRID_POINTS = 400
-_LONGEST_NAME = 32
-_LONGEST_GROUP = 24
-_LEGEND_ROWS = 6
-_LONGEST_CHANGE = 48
-# With more groups bars side by side are hairlines: points on a line stand in.
-_MOST_BARS = 4
-
-
-def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=size, layout="constrained")[1]
-
-
-def shortened(name: str, longest: int = _LONGEST_NAME) -> str:
-    r"""A name as matplotlib can draw it: not too long, on one line, and never read as mathematics.
-
-    Examples
-    --------
-    >>> print(shortened("$\\frac$ of all"))
-    \$\frac\$ of all
-    """
-    name = " ".join(str(name).split())
-    return shorten(name, longest).replace("$", r"\$")
-
-
-def _look(index: int) -> dict[str, Any]:
-    """Colour and line of a group; beyond the palette's end its colours come again, dashed."""
-    return {
-        "color": COLOURS[index % len(COLOURS)],
-        "linestyle": _DASHES[min(index // len(COLOURS), len(_DASHES) - 1)],
-    }
-
-
-def _legend(ax: Axes, count: int) -> None:
-    """A legend in the picture, or beside it where many groups would cover the picture."""
-    if count <= _LEGEND_ROWS:
-        ax.legend(frameon=False)
-        return
-    ax.legend(
-        frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize="small", ncols=1 + count // 16
-    )
 
 
 def projection(
@@ -98,7 +56,7 @@ def projection(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['a (5 rows)', 'b (5 rows)']
     """
-    ax = _axes(ax, (6.4, 3.6))
+    ax = new_axes(ax, (6.4, 3.6))
     values, groups = np.asarray(values, dtype=float).ravel(), np.asarray(groups)
     names = np.unique(groups) if order is None else np.asarray(order)
     margin = 0.08 * (np.ptp(values) or 1.0)
@@ -108,9 +66,9 @@ def projection(
         members = values[groups == name]
         density = _density(members, grid)
         tallest = max(tallest, float(density.max()))
-        look = _look(index)
-        ax.fill_between(grid, density, color=look["color"], alpha=_fill(len(names)), linewidth=0)
-        ax.plot(grid, density, **look, label=f"{shortened(str(name), _LONGEST_GROUP)} ({len(members)} rows)")
+        look = group_style(index)
+        ax.fill_between(grid, density, color=look["color"], alpha=fill_opacity(len(names)), linewidth=0)
+        ax.plot(grid, density, **look, label=f"{shortened(str(name), LONGEST_GROUP)} ({len(members)} rows)")
     for index, name in enumerate(names):
         level = -tallest * 0.045 * (index + 1)
         members = values[groups == name]
@@ -120,13 +78,8 @@ def projection(
     ax.set_xlabel(xlabel)
     ax.set_yticks([])
     ax.spines[["left", "top", "right"]].set_visible(False)
-    _legend(ax, len(names))
+    add_legend(ax, len(names))
     return ax
-
-
-def _fill(count: int) -> float:
-    """How solid areas are: many over each other would hide all."""
-    return 0.25 if count <= 3 else 0.08
 
 
 def _density(members: NDArray[np.float64], grid: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -176,7 +129,7 @@ def weights(
     labels: Any = [f"x{j}" for j in range(len(direction))] if names is None else names
     order = np.argsort(-np.abs(direction), kind="stable")[:top]
     order = order[direction[order] != 0]
-    ax = _axes(ax, (6.4, 0.8 + 0.28 * max(len(order), 3)))
+    ax = new_axes(ax, (6.4, 0.8 + 0.28 * max(len(order), 3)))
     rows = np.arange(len(order))
     colours = [COLOURS[0] if direction[j] > 0 else COLOURS[1] for j in order]
     ax.barh(rows, direction[order], color=colours, height=0.7)
@@ -241,7 +194,7 @@ def quantile_densities(
     >>> len(ax.lines) >= 2
     True
     """
-    ax = _axes(ax, (6.4, 3.6))
+    ax = new_axes(ax, (6.4, 3.6))
     everything = np.concatenate(list(quantiles.values()))
     margin = 0.08 * (np.ptp(everything) or 1.0)
     grid = np.linspace(everything.min() - margin, everything.max() + margin, _GRID_POINTS)
@@ -249,23 +202,18 @@ def quantile_densities(
     for index, (name, values) in enumerate(quantiles.items()):
         density = _density(values, grid)
         tallest = max(tallest, float(density.max()))
-        look = _look(index)
-        ax.fill_between(grid, density, color=look["color"], alpha=_fill(len(quantiles)), linewidth=0)
-        ax.plot(grid, density, **look, label=shortened(str(name), _LONGEST_GROUP))
+        look = group_style(index)
+        ax.fill_between(grid, density, color=look["color"], alpha=fill_opacity(len(quantiles)), linewidth=0)
+        ax.plot(grid, density, **look, label=shortened(str(name), LONGEST_GROUP))
     ax.set_xlabel("projection on the direction found")
     if len(quantiles) == 2:
         _draw_transport(ax, list(quantiles.values()), levels, tallest)
         ax.set_xlabel("projection (grey: differences of quantiles)")
     ax.set_yticks([])
     ax.spines[["left", "top", "right"]].set_visible(False)
-    _legend(ax, len(quantiles))
-    _title(ax, title)
+    add_legend(ax, len(quantiles))
+    set_title(ax, title)
     return ax
-
-
-def _title(ax: Axes, title: str) -> None:
-    if title:
-        ax.set_title(title, loc="left", fontsize="medium")
 
 
 def _draw_transport(ax: Axes, pair: list[NDArray], levels: NDArray[np.float64], tallest: float) -> None:
@@ -302,7 +250,7 @@ def null_distribution(null: ArrayLike, observed: float, pvalue: float, *, ax: Ax
     >>> ax.get_xlabel()
     'statistic'
     """
-    ax = _axes(ax, (6.4, 3.0))
+    ax = new_axes(ax, (6.4, 3.0))
     null = np.asarray(null, dtype=float)
     bins = int(np.clip(np.sqrt(len(null)), 8, 40))
     ax.hist(null, bins=bins, color="0.7", edgecolor="white", label=f"{len(null)} relabellings")
@@ -358,7 +306,7 @@ def sparsity_path(
     >>> ax.get_xscale()
     'log'
     """
-    ax = _axes(ax, (6.4, 3.2))
+    ax = new_axes(ax, (6.4, 3.2))
     ax.plot(grid, fitted, "o-", color="0.6", markersize=4, label="on the rows of the fit")
     ax.plot(grid, held_out, "o-", color=COLOURS[0], markersize=4, label="on rows left out")
     ax.axvline(chosen, color=COLOURS[1], linestyle="--", label=f"chosen: {chosen:g}")
@@ -372,319 +320,6 @@ def sparsity_path(
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False)
     return ax
-
-
-def histograms(
-    edges: ArrayLike,
-    shares: Mapping[str, ArrayLike],
-    name: str,
-    *,
-    values: ArrayLike = (),
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw one feature's distribution in each group as stepped outlines over common bins.
-
-    Parameters
-    ----------
-    edges : array of shape (n_bins + 1,)
-        Bin edges.
-    shares : dict of arrays of shape (n_bins,)
-        Share of each group's rows in the bins.
-    name : str
-        Name of the feature.
-    values : array of shape (n_bins,), optional
-        The values of a feature that takes few: bars at these are drawn instead.
-    ax : Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> ax = histograms([0, 1, 2], {"a": [0.5, 0.5], "b": [0.1, 0.9]}, "age")
-    >>> ax.get_xlabel()
-    'age'
-    """
-    ax = _axes(ax, (6.4, 3.0))
-    few = np.asarray(values, dtype=float)
-    for index, (group, share) in enumerate(shares.items()):
-        look, heights = _look(index), np.asarray(share)
-        label = shortened(str(group), _LONGEST_GROUP)
-        if len(few) and len(shares) > _MOST_BARS:
-            ax.plot(np.arange(len(few)), heights, "o", markersize=4, **look, label=label)
-        elif len(few):
-            width = 0.8 / len(shares)
-            places = np.arange(len(few)) + width * (index - (len(shares) - 1) / 2)
-            ax.bar(places, heights, width, color=look["color"], label=label)
-        else:
-            alpha = _fill(len(shares))
-            ax.stairs(heights, np.asarray(edges), fill=True, color=look["color"], alpha=alpha)
-            ax.stairs(heights, np.asarray(edges), **look, linewidth=1.5, label=label)
-    if len(few):
-        ax.set_xticks(np.arange(len(few)), [f"{value:.4g}" for value in few])
-    ax.set_xlabel(shortened(name))
-    ax.set_ylabel("share of rows")
-    ax.yaxis.set_major_formatter(FuncFormatter(_percent))
-    ax.spines[["top", "right"]].set_visible(False)
-    _legend(ax, len(shares))
-    return ax
-
-
-def _percent(share: float, _: object = None) -> str:
-    return f"{100 * share:.3g} %"
-
-
-def bars(
-    levels: Sequence[str], shares: Mapping[str, ArrayLike], name: str, *, ax: Axes | None = None
-) -> Axes:
-    """Draw proportions as bars side by side, one below the other: levels, a flag, missing values.
-
-    Parameters
-    ----------
-    levels : list of str
-        What is counted; the first is drawn at the top.
-    shares : dict of arrays of shape (n_levels,)
-        Share of each group's rows.
-    name : str
-        Name of the column.
-    ax : Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> ax = bars(["yes"], {"before": [0.15], "after": [0.61]}, "smokes")
-    >>> [text.get_text() for text in ax.texts]
-    ['15 %', '61 %']
-    """
-    groups = list(shares)
-    values = np.array([np.asarray(shares[group], dtype=float) for group in groups])
-    places = np.arange(len(levels), dtype=float)
-    many = len(groups) > _MOST_BARS
-    ax = _axes(ax, (6.4, 1.0 + (0.35 if many else 0.1 + 0.2 * len(groups)) * max(len(levels), 2)))
-    if many:
-        ax.hlines(places, values.min(axis=0), values.max(axis=0), color="0.8", linewidth=3, zorder=0)
-    texts = [percentages(column) for column in values.T]
-    for index, group in enumerate(groups):
-        look, label = _look(index), shortened(str(group), _LONGEST_GROUP)
-        if many:
-            ax.plot(values[index], places, "o", color=look["color"], label=label)
-            continue
-        height = 0.8 / len(groups)
-        rows = places + height * (index - (len(groups) - 1) / 2)
-        ax.barh(rows, values[index], height, color=look["color"], label=label)
-        for row, value, text in zip(rows, values[index], texts, strict=True):
-            ax.annotate(
-                text[index],
-                (value, row),
-                xytext=(4, 0),
-                textcoords="offset points",
-                va="center",
-                size="small",
-            )
-    ax.set_xlim(0, 1.12 * max(values.max(initial=0.0), np.finfo(float).tiny) if values.any() else 1.0)
-    ax.set_yticks(places, [shortened(level) for level in levels])
-    ax.invert_yaxis()
-    ax.xaxis.set_major_locator(MaxNLocator(6))
-    ax.xaxis.set_major_formatter(FuncFormatter(_percent))
-    ax.set_xlabel("share of rows")
-    ax.spines[["top", "right", "left"]].set_visible(False)
-    ax.tick_params(axis="y", length=0)
-    _title(ax, shortened(name))
-    _legend(ax, len(groups) if len(groups) <= 2 else _LEGEND_ROWS + 1)
-    return ax
-
-
-def sizes(
-    names: Sequence[str],
-    effects: ArrayLike,
-    selected: ArrayLike,
-    *,
-    changes: Sequence[str] | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw how much columns differ, in standard deviations, with what changed beside each bar.
-
-    Parameters
-    ----------
-    names : list of str
-        Columns; the first is drawn at the top.
-    effects : array of shape (n_columns,)
-        Sizes.
-    selected : bool array of shape (n_columns,)
-        Columns that differ; the others are grey.
-    changes : list of str, optional
-        What changed.
-    ax : Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> ax = sizes(["age", "sex"], [0.8, 0.1], [True, False], changes=["mean 30 → 38", "52 % → 53 %"])
-    >>> ax.get_xlabel()
-    'size of the difference in standard deviations'
-    """
-    lengths, chosen = np.asarray(effects, dtype=float), np.asarray(selected, dtype=bool)
-    rows = np.arange(len(lengths))
-    ax = _axes(ax, (7.4, 1.0 + 0.32 * max(len(rows), 2)))
-    ax.barh(rows, lengths, height=0.65, color=np.where(chosen, COLOURS[0], "0.75"))
-    longest = lengths.max(initial=0.0) or 1.0
-    for row, length in zip(rows, lengths, strict=True):
-        text = clipped(changes[int(row)], _LONGEST_CHANGE) if changes is not None else ""
-        text = shortened(text, _LONGEST_CHANGE)
-        ax.annotate(text, (length, row), xytext=(5, 0), textcoords="offset points", va="center", size="small")
-    # Room for what changed beyond the longest bar.
-    ax.set_xlim(0, longest * (2.0 if changes is not None else 1.05))
-    ax.set_yticks(rows, [shortened(str(name)) for name in names])
-    ax.set_xticks([tick for tick in ax.get_xticks() if tick <= 1.05 * longest])
-    ax.invert_yaxis()
-    ax.set_xlabel("size of the difference in standard deviations")
-    ax.spines[["top", "right", "left"]].set_visible(False)
-    ax.tick_params(axis="y", length=0)
-    return ax
-
-
-def correlations(
-    names: Sequence[str],
-    matrices: Mapping[str, NDArray[np.float64]],
-    *,
-    marked: Collection[tuple[int, int]] = (),
-    axes: Sequence[Axes] | None = None,
-) -> NDArray:
-    """Draw a triangle of correlations for each group and one of how far they lie apart.
-
-    Parameters
-    ----------
-    names : list of str
-        Features.
-    matrices : dict from group to array of shape (n_features, n_features)
-        Correlations; NaN where not known.
-    marked : collection of (int, int)
-        Pairs that differ: outlined in the last triangle.
-    axes : sequence of Axes, optional
-        Where to draw: one more than there are groups.
-
-    Returns
-    -------
-    array of Axes of shape (n_groups + 1,)
-
-    Examples
-    --------
-    >>> one, other = np.array([[1, 0.8], [0.8, 1]]), np.array([[1, -0.2], [-0.2, 1]])
-    >>> axes = correlations(["height", "weight"], {"a": one, "b": other}, marked=[(0, 1)])
-    >>> [ax.get_title() for ax in axes]
-    ['a', 'b', 'b minus a']
-    """
-    groups = list(matrices)
-    stacked = np.array([matrices[group] for group in groups], dtype=float)
-    if axes is None:
-        import matplotlib.pyplot as plt
-
-        side = 1.0 + 0.42 * len(names)
-        longest = 0.07 * min(max(map(len, names)), _LONGEST_GROUP)
-        size = (0.9 + longest + side * (len(groups) + 1), side + 0.7 * longest + 0.4)
-        axes = plt.subplots(1, len(groups) + 1, figsize=size, layout="constrained")[1]
-    panels = np.asarray(axes, dtype=object).ravel()
-    two = len(groups) == 2
-    apart = stacked[1] - stacked[0] if two else stacked.max(axis=0) - stacked.min(axis=0)
-    titles = [shortened(group, _LONGEST_GROUP) for group in groups]
-    titles.append(f"{titles[1]} minus {titles[0]}" if two else "largest difference")
-    drawn = None
-    for number, (ax, matrix) in enumerate(zip(panels, [*stacked, apart], strict=True)):
-        drawn = _triangle(ax, matrix, names, labelled=number == 0)
-        ax.set_title(titles[number], fontsize="medium")
-    for first, second in marked:
-        low, high = sorted((first, second))
-        panels[-1].add_patch(
-            Rectangle((low - 0.48, high - 1.48), 0.96, 0.96, fill=False, linewidth=2, edgecolor="0.1")
-        )
-    panels[-1].figure.colorbar(drawn, ax=list(panels), shrink=0.7, label="correlation")
-    return panels
-
-
-def _triangle(ax: Axes, matrix: NDArray[np.float64], names: Sequence[str], labelled: bool) -> Any:
-    """Correlations below the diagonal: columns are all features but the last, rows all but the first."""
-    below = np.where(np.tri(len(names), k=-1) > 0, matrix, np.nan)[1:, :-1]
-    unknown = np.where(np.tri(len(names) - 1) > 0, 0.04, np.nan)
-    ax.imshow(unknown, cmap="Greys", vmin=0, vmax=1)
-    drawn = ax.imshow(below, cmap="RdBu_r", vmin=-1, vmax=1)
-    for row, column in np.argwhere(np.isfinite(below)):
-        value = below[row, column]
-        shade = "white" if abs(value) > 0.6 else "0.1"
-        ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=shade, fontsize="x-small")
-    labels = [shortened(str(name), _LONGEST_GROUP) for name in names]
-    ax.set_xticks(range(len(names) - 1), labels[:-1], rotation=45, ha="right", rotation_mode="anchor")
-    ax.set_yticks(range(len(names) - 1), labels[1:] if labelled else [""] * (len(names) - 1))
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-    return drawn
-
-
-def densities_by_group(
-    edges: Sequence[NDArray[np.float64]],
-    shares: Mapping[str, NDArray[np.float64]],
-    names: Sequence[str],
-    *,
-    axes: Sequence[Axes] | None = None,
-) -> NDArray[np.object_]:
-    """Draw where the rows of each group lie in two coordinates, one picture a group.
-
-    Parameters
-    ----------
-    edges : two arrays of shape (n_bins + 1,)
-        Bounds of the bins along each coordinate.
-    shares : dict of arrays of shape (n_bins, n_bins)
-        Part of each group's rows in each bin.
-    names : two str
-        Of the coordinates.
-    axes : sequence of Axes, optional
-        Where to draw: one for each group.
-
-    Returns
-    -------
-    array of Axes of shape (n_groups,)
-
-    Examples
-    --------
-    >>> edges = [np.arange(3.0), np.arange(3.0)]
-    >>> axes = densities_by_group(edges, {"a": np.eye(2) / 2, "b": np.full((2, 2), 0.25)}, ["x", "y"])
-    >>> [ax.get_title(loc="left") for ax in axes]
-    ['a', 'b']
-    """
-    if axes is None:
-        from matplotlib import pyplot as plt
-
-        _, made = plt.subplots(
-            1, len(shares), figsize=(3.2 * len(shares), 3.2), sharex=True, sharey=True, layout="constrained"
-        )
-        axes = list(np.atleast_1d(made))
-    assert axes is not None
-    if len(axes) != len(shares):
-        raise ValueError(f"axes must be one for each of {len(shares)} groups, got {len(axes)}")
-    tallest = max(float(share.max()) for share in shares.values())
-    for index, (ax, (name, share)) in enumerate(zip(axes, shares.items(), strict=True)):
-        colour = str(_look(index)["color"])
-        ax.pcolormesh(edges[0], edges[1], share.T, cmap=_shades(colour), vmin=0, vmax=tallest)
-        ax.set_title(shortened(str(name), _LONGEST_GROUP), loc="left", fontsize="medium")
-        ax.set_xlabel(shortened(str(names[0])))
-    axes[0].set_ylabel(shortened(str(names[1])))
-    return np.asarray(axes, dtype=object)
-
-
-def _shades(colour: str) -> Any:
-    """From nothing to one colour."""
-    from matplotlib.colors import LinearSegmentedColormap, to_rgba
-
-    return LinearSegmentedColormap.from_list("shades", [to_rgba(colour, 0.0), to_rgba(colour, 1.0)])
 
 
 def scatter(projected: ArrayLike, groups: ArrayLike, *, ax: Axes | None = None) -> Axes:
@@ -709,18 +344,18 @@ def scatter(projected: ArrayLike, groups: ArrayLike, *, ax: Axes | None = None) 
     >>> len(ax.collections)
     2
     """
-    ax = _axes(ax, (5.2, 4.6))
+    ax = new_axes(ax, (5.2, 4.6))
     projected, groups = np.asarray(projected), np.asarray(groups)
     size = float(np.clip(4000 / len(projected), 3, 30))
     for index, name in enumerate(np.unique(groups)):
         rows = projected[groups == name]
         colour = COLOURS[index % len(COLOURS)]
-        label = shortened(str(name), _LONGEST_GROUP)
+        label = shortened(str(name), LONGEST_GROUP)
         ax.scatter(rows[:, 0], rows[:, 1], s=size, alpha=0.6, linewidth=0, color=colour, label=label)
     ax.set_xlabel("component 1")
     ax.set_ylabel("component 2")
     ax.spines[["top", "right"]].set_visible(False)
-    _legend(ax, len(np.unique(groups)))
+    add_legend(ax, len(np.unique(groups)))
     return ax
 
 
@@ -760,7 +395,7 @@ def objective_on_sphere(
     from princdiff.data.labels import Labels
     from princdiff.divergences import Wasserstein2
 
-    ax = _axes(ax, (5.6, 4.6))
+    ax = new_axes(ax, (5.6, 4.6))
     pooled = np.concatenate([np.asarray(first), np.asarray(second)])
     labels = Labels((np.arange(len(pooled)) >= len(np.asarray(first))).astype(np.uint8), 2)
     axis = np.linspace(-1, 1, resolution)

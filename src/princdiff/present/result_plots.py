@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.present import plots
+from princdiff.present import feature_plots, plot_style, plots
 from princdiff.result import wording
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def witness(result: DifferenceResult, axes: Sequence[Axes] | None) -> NDArray[np
         name: found.shares[group].reshape(len(found.edges[0]) - 1, -1)
         for name, group in zip(wording.group_names(result), result.groups, strict=True)
     }
-    return plots.densities_by_group(found.edges, shares, found.axes, axes=axes)
+    return feature_plots.densities_by_group(found.edges, shares, found.axes, axes=axes)
 
 
 def weights(result: DifferenceResult, component: int, top: int, ax: Axes | None) -> Axes:
@@ -88,14 +88,14 @@ def columns(result: DifferenceResult, top: int, ax: Axes | None) -> Axes:
     chosen = frame[frame["selected"].astype(bool)]
     shown = chosen if len(chosen) else frame.sort_values("effect", ascending=False, kind="stable")
     shown = shown.head(top)
-    ax = plots.sizes(
+    ax = feature_plots.sizes(
         shown["column"].astype(str).tolist(),
         shown["effect"].to_numpy(float),
         shown["selected"].to_numpy(bool),
         changes=shown["change"].astype(str).tolist(),
         ax=ax,
     )
-    names = " and ".join(plots.shortened(name, 24) for name in wording.group_names(result))
+    names = " and ".join(plot_style.shortened(name, 24) for name in wording.group_names(result))
     names = names if len(result.groups) <= 2 else f"{len(result.groups)} groups"
     ax.set_title(f"{names}: {wording.format_pvalue(result)}", loc="left", fontsize="medium")
     return ax
@@ -126,7 +126,7 @@ def feature(result: DifferenceResult, name: str, ax: Axes | None) -> Axes:
     stored = result.distributions[leading]
     names = wording.group_names(result)
     shares = {label: stored.shares[group] for label, group in zip(names, result.groups, strict=True)}
-    return plots.histograms(stored.edges, shares, leading, values=stored.values, ax=ax)
+    return feature_plots.histograms(stored.edges, shares, leading, values=stored.values, ax=ax)
 
 
 def _proportions(result: DifferenceResult, features: list[str], name: str, ax: Axes | None) -> Axes:
@@ -141,7 +141,9 @@ def _proportions(result: DifferenceResult, features: list[str], name: str, ax: A
         rest = len(shown) - _MOST_LEVELS
         values = np.vstack([values[:_MOST_LEVELS], values[_MOST_LEVELS:].sum(axis=0)])
         shown = [*shown[:_MOST_LEVELS], f"{rest} other levels"]
-    return plots.bars(shown, dict(zip(wording.group_names(result), values.T, strict=True)), name, ax=ax)
+    return feature_plots.bars(
+        shown, dict(zip(wording.group_names(result), values.T, strict=True)), name, ax=ax
+    )
 
 
 def _level(result: DifferenceResult, feature: str) -> str:
@@ -179,4 +181,4 @@ def relations(result: DifferenceResult, top: int, axes: Sequence[Axes] | None) -
             matrix[i, j] = matrix[j, i] = float(row[f"dependence {group}"])
         if row["selected"]:
             marked.append((i, j))
-    return plots.correlations(names, matrices, marked=marked, axes=axes)
+    return feature_plots.correlations(names, matrices, marked=marked, axes=axes)

@@ -69,7 +69,6 @@ def upper_bound(
     sample_weight: Any = None,
     tol: float = 1e-3,
     budget: int = 30_000_000,
-    random_state: Any = 0,
 ) -> Certificate:
     """Bound the squared 2-Wasserstein distance over all unit directions with at most k non-zeros.
 
@@ -80,7 +79,7 @@ def upper_bound(
     y : array of shape (N,)
         Labels, two distinct values.
     k : int, optional
-        Non-zeros allowed; all features unless told.
+        Non-zeros allowed; default: all features.
     directions : array of shape (d,) or (d, r), optional
         Directions that were found. They cannot change what is true, but help to look in the right place.
     sample_weight : array of shape (N,), optional
@@ -88,8 +87,6 @@ def upper_bound(
         Relative accuracy at which the bounds of small supports stop refining.
     budget : int
         Projected rows that may be sorted to refine the bounds of small supports (about 1e7 a second).
-    random_state : int, Generator or None
-        Of the relaxation's start. The bound holds for any.
 
     Returns
     -------
@@ -130,7 +127,7 @@ def upper_bound(
         if envelope.upper <= (1 + 2 * tol) * envelope.value:
             return envelope.certificate
         found.append(envelope.certificate)
-    found += _from_plan(X, y, limit, guides, sample_weight, np.random.default_rng(random_state))
+    found += _from_plan(X, y, limit, guides, sample_weight, np.random.default_rng(0))
     proven = [c for c in found if c.kind == "certificate"]
     return min(proven or found, key=lambda c: c.upper_bound)
 

@@ -8,7 +8,7 @@ into a bound must be feasible and evaluated in float64. Both kinds are here, and
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -101,6 +101,16 @@ def dual_value(cost: Array, f: Array, a: Array, b: Array) -> tuple[float, Array,
     return float(a @ f + b @ g), f, g
 
 
+class _Projected(NamedTuple):
+    """Projected rows of both groups, the first times 2 / eps, their squared lengths, and eps."""
+
+    scaled: Array
+    py: Array
+    norm_x: Array
+    norm_y: Array
+    eps: float
+
+
 class EntropicTransport:
     """Sinkhorn between projected rows, with potentials kept warm from one call to the next.
 
@@ -148,14 +158,14 @@ class EntropicTransport:
         """
         norm_x = np.einsum("ij,ij->i", px, px)
         norm_y = np.einsum("ij,ij->i", py, py)
-        scaled = px * self.dtype.type(2.0 / eps)
+        pair = _Projected(px * self.dtype.type(2.0 / eps), py, norm_x, norm_y, eps)
         done = log_steps = 0
         while True:
             patient = log_steps < _LOG_STEPS
-            state, done, top = self._iterate(scaled, py, norm_y, eps, tol, max_iter, done, patient)
+            state, done, top = self._iterate(pair, tol, max_iter, done, patient)
             self.f = norm_x + eps * (np.log(self._u / self.a) - top)
             if state == "underflow":
-                self._log_step(scaled, py, norm_x, norm_y, eps)
+                self._log_step(pair)
                 log_steps += 1
                 continue
             self.g = self.g + eps * np.log(self._v / self.b)
@@ -165,25 +175,17 @@ class EntropicTransport:
         return float(self.a.astype(float) @ self.f) + float(self.b.astype(float) @ self.g)
 
     def _iterate(
-        self,
-        scaled: Array,
-        py: Array,
-        norm_y: Array,
-        eps: float,
-        tol: float,
-        limit: int,
-        done: int,
-        patient: bool,
+        self, pair: _Projected, tol: float, limit: int, done: int, patient: bool
     ) -> tuple[str, int, Array]:
         """Iterations on one kernel, until done, or until it has to be built anew."""
         kernel = self._kernel
-        one = np.ones((len(scaled), 1), self.dtype)
-        column = ((self.g - norm_y) / eps).astype(self.dtype)[:, None]
-        np.matmul(np.hstack([scaled, one]), np.hstack([py, column]).T, out=kernel)
+        one = np.ones((len(pair.scaled), 1), self.dtype)
+        column = ((self.g - pair.norm_y) / pair.eps).astype(self.dtype)[:, None]
+        np.matmul(np.hstack([pair.scaled, one]), np.hstack([pair.py, column]).T, out=kernel)
         top = kernel.max(axis=1)
         kernel -= top[:, None]
         np.exp(kernel, out=kernel)
-        # What under- or overflows is seen by the test of the column sums (nan fails it too), and mended.
+        # What under- or overflows is seen by the test of the column sums (nan fails it too), and repaired.
         with np.errstate(all="ignore"):
             return (*self._sweeps(tol, limit, done, patient), top)
 
@@ -207,16 +209,16 @@ class EntropicTransport:
                 self._u, self._v = u, v
                 return "done" if last else "absorb", done
 
-    def _log_step(self, scaled: Array, py: Array, norm_x: Array, norm_y: Array, eps: float) -> None:
+    def _log_step(self, pair: _Projected) -> None:
         """One column update in the log domain, for kernels whose columns underflow."""
         kernel = self._kernel
-        one = np.ones((len(py), 1), self.dtype)
-        row = ((self.f - norm_x) / eps).astype(self.dtype)[:, None]
-        np.matmul(np.hstack([scaled, row]), np.hstack([py, one]).T, out=kernel)
+        one = np.ones((len(pair.py), 1), self.dtype)
+        row = ((self.f - pair.norm_x) / pair.eps).astype(self.dtype)[:, None]
+        np.matmul(np.hstack([pair.scaled, row]), np.hstack([pair.py, one]).T, out=kernel)
         top = kernel.max(axis=0)
         kernel -= top
         np.exp(kernel, out=kernel)
-        self.g = norm_y - eps * (top + np.log(self.a @ kernel))
+        self.g = pair.norm_y - pair.eps * (top + np.log(self.a @ kernel))
 
     def plan(self) -> Array:
         """The plan of the last call (n, m), float64; its columns sum to b, its rows only nearly to a."""

@@ -24,12 +24,12 @@ _SHOWN_LEVELS = 3
 _SHIFT_SHARE = 0.3
 ARROW = " → "
 MOST_ARROWS = 3
-"""With more groups a chain of arrows is not read: the lowest and the highest are told."""
+"""With more groups a chain of arrows is not read: the lowest and the highest are shown."""
 
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """What is known about the features of a comparison before they are told column by column.
+    """What is known about the features of a comparison before it is put together column by column.
 
     Attributes
     ----------
@@ -280,8 +280,8 @@ def number(value: float) -> str:
     Examples
     --------
     >>> number(0.00012345), number(1234567.0), number(12.0), number(654.889), number(35.27)
-    ('0.000123', '1.23e+06', '12', '655', '35.3')
+    ('0.000123', '1234567', '12', '655', '35.3')
     """
-    if value == 0 or 1e-4 <= abs(value) < 1e5:
+    if value == 0 or 1e-4 <= abs(value) < 1e8:
         return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
     return f"{value:.2e}"

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from princdiff.data import validate
+from princdiff.data import parameters, validate
 from princdiff.files import write_text
 from princdiff.result.parts import (
     CertificatePart,
@@ -200,6 +200,7 @@ class DifferenceResult:
         -------
         DataFrame of shape (n_groups, n_groups)
         """
+        self._check_drawn(component=component)
         names = list(self.groups)
         return pd.DataFrame(self.separation[component], index=names, columns=names)
 
@@ -283,12 +284,14 @@ class DifferenceResult:
         """Draw how much the leading columns differ, in standard deviations, and what changed."""
         from princdiff.present import result_plots
 
+        self._check_drawn(top=top, ax=ax)
         return result_plots.columns(self, top, ax)
 
     def plot_projection(self, *, component: int = 0, ax: Axes | None = None) -> Axes:
         """Draw the groups' projected distributions, with the differences of their quantiles."""
         from princdiff.present import result_plots
 
+        self._check_drawn(component=component, ax=ax)
         return result_plots.projection(self, component, ax)
 
     def plot_contrast(self, name: str = "sharpest contrast", *, ax: Axes | None = None) -> Axes:
@@ -317,6 +320,7 @@ class DifferenceResult:
         """Draw the leading features' weights and shares."""
         from princdiff.present import result_plots
 
+        self._check_drawn(component=component, top=top, ax=ax)
         return result_plots.weights(self, component, top, ax)
 
     def plot_relations(self, *, top: int = 10, axes: Sequence[Axes] | None = None) -> NDArray[np.object_]:
@@ -336,12 +340,14 @@ class DifferenceResult:
         """
         from princdiff.present import result_plots
 
+        self._check_drawn(top=top)
         return result_plots.relations(self, top, axes)
 
     def plot_null(self, *, ax: Axes | None = None) -> Axes:
         """Draw the statistic of the relabellings, and the observed one."""
         from princdiff.present import plots
 
+        self._check_drawn(ax=ax)
         if len(self.null) == 0:
             why = (
                 "a split test was made, which has no common one"
@@ -355,6 +361,7 @@ class DifferenceResult:
         """Draw fitted and held-out divergence against the number of features."""
         from princdiff.present import plots
 
+        self._check_drawn(ax=ax)
         if not self.path:
             raise ValueError("the number of features was given, so there is no path to draw")
         return plots.sparsity_path(
@@ -365,7 +372,17 @@ class DifferenceResult:
         """Draw a column, or one of its features, in each group: proportions as bars, else histograms."""
         from princdiff.present import result_plots
 
+        self._check_drawn(ax=ax, feature=feature)
         return result_plots.feature(self, feature, ax)
+
+    def _check_drawn(self, **values: Any) -> None:
+        """Refuse a direction that does not exist, and what is no place to draw."""
+        parameters.check(
+            values,
+            component=parameters.Whole(0, len(self.divergences) - 1),
+            top=parameters.Whole(1),
+            feature=parameters.Text(empty=True),
+        )
 
     # Files.
 
@@ -421,6 +438,7 @@ def load(path: str | Path) -> DifferenceResult:
     ...     load(path) == result
     True
     """
+    parameters.check({"path": path}, path=parameters.File())
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:

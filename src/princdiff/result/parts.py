@@ -134,7 +134,7 @@ class PathPart:
 
 @dataclass(frozen=True, eq=False)
 class GroupReference:
-    """One group along one direction, for pictures and for judging new rows.
+    """One group along one direction, for pictures and for scoring new rows.
 
     Attributes
     ----------

@@ -57,7 +57,7 @@ def _would_have_shown(result: DifferenceResult) -> str:
 
 
 def group_names(result: DifferenceResult) -> list[str]:
-    """What the groups are called; a bare 0, 1, yes or no is told with the column it stands in."""
+    """What the groups are called; a bare 0, 1, yes or no is named with the column it stands in."""
     names = [str(name) for name in result.groups]
     column = result.parameters.get("groups")
     bare = all(name.lstrip("-").isdigit() or name.lower() in _BARE for name in names)
@@ -144,7 +144,7 @@ def pair_change(result: DifferenceResult, row: Mapping[Any, Any] | pd.Series) ->
 
 
 def named_pairs(result: DifferenceResult) -> pd.DataFrame:
-    """Pairs that go together differently in the order in which they are told: those of a hub first."""
+    """Pairs that go together differently in the order in which they are mentioned: those of a hub first."""
     pairs = selected_relations(result)
     if pairs.empty:
         return pairs
@@ -350,7 +350,8 @@ def test_sentence(result: DifferenceResult) -> str:
 
 def summary(result: DifferenceResult) -> str:
     """Several lines: the answer, the columns, the test, how sure the optimum is, and notes."""
-    from princdiff.present.terminal import Screen, answer
+    from princdiff.present.terminal import answer
+    from princdiff.present.text_layout import Screen
 
     return "\n".join(answer(result, Screen(width=100), notes=result.notes))
 

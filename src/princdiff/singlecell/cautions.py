@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from princdiff.data import validate
-from princdiff.singlecell.cells import Comparison
+from princdiff.singlecell.anndata_input import CellComparison
 
 # From the most to the least likely unit of replication; "orig" is Seurat's orig.ident.
 _UNITS = (
@@ -32,7 +32,7 @@ LARGEST_LOGARITHM = 30.0
 _LOOKED_AT = 200_000
 
 
-def warn_of_pseudoreplication(adata: Any, groupby: str, comparisons: list[Comparison]) -> None:
+def warn_of_pseudoreplication(adata: Any, groupby: str, comparisons: list[CellComparison]) -> None:
     """One warning where cells are permuted as if each came from another donor."""
     column = unit_column(adata.obs, groupby)
     smallest = min(int(np.bincount(comparison.codes).min()) for comparison in comparisons)
@@ -79,7 +79,7 @@ def unit_column(obs: pd.DataFrame, groupby: str) -> str | None:
     return min(ranked)[1] if ranked else None
 
 
-def _crossed(units: pd.Series, comparisons: list[Comparison]) -> bool:
+def _crossed(units: pd.Series, comparisons: list[CellComparison]) -> bool:
     """Whether some unit has cells on both sides of a comparison."""
     values = pd.factorize(units)[0]
     return any(

@@ -6,7 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from princdiff.singlecell.cells import check_anndata
+from princdiff.data import parameters
+from princdiff.data.parameters import Either, Text, Whole
+from princdiff.singlecell.anndata_input import check_anndata
 from princdiff.tables.frames import listed, suggestion
 
 
@@ -50,6 +52,12 @@ def pda_df(
     >>> princdiff.get.pda_df(cells, top=2).shape[0]
     2
     """
+    parameters.check(
+        {"group": group, "component": component, "top": top},
+        group=Either(Text(), None),
+        component=Either(Whole(1), None),
+        top=Either(Whole(1), None),
+    )
     table = result_of(adata, key)["table"].reset_index(drop=True)
     if group is not None:
         _refuse_unknown_group(group, table)
@@ -136,6 +144,7 @@ def pda_gene_sets_df(adata: Any, key: str = "pda") -> pd.DataFrame:
 def result_of(adata: Any, key: str) -> dict[str, Any]:
     """What `tl.pda` wrote, or a sentence that says how to get it."""
     check_anndata(adata)
+    parameters.check({"key": key}, key=Text())
     result = adata.uns.get(key)
     if result is None or "statistics" not in result or "table" not in result:
         raise ValueError(
@@ -161,6 +170,8 @@ def chosen_column(result: dict[str, Any], group: str | None, component: int) -> 
     -------
     int, Series
     """
+    chosen = {"group": group, "component": component}
+    parameters.check(chosen, group=Either(Text(), None), component=Whole(1))
     statistics = result["statistics"].reset_index(drop=True)
     names = list(dict.fromkeys(statistics["group"]))
     if group is None:

@@ -10,8 +10,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from princdiff.present import plots
-from princdiff.singlecell.cells import REST, in_memory, unknown
+from princdiff.data import parameters
+from princdiff.data.parameters import Either, Names, Pair, Text, Whole
+from princdiff.present import feature_plots, plot_style, plots
+from princdiff.singlecell.anndata_input import REST, in_memory, unknown
 from princdiff.singlecell.getters import chosen_column, pda_df, pda_gene_sets_df, pda_statistics, result_of
 
 _BINS = 40
@@ -52,6 +54,7 @@ def pda(
     >>> axes.get_xlabel()
     'component 1 (p = 0.05)'
     """
+    parameters.check({"ax": ax})
     result = result_of(adata, key)
     place, chosen = chosen_column(result, group, component)
     sides = _sides(adata, result, chosen)
@@ -112,6 +115,7 @@ def pda_genes(
     >>> axes.get_title()
     'cortex against hippocampus'
     """
+    parameters.check({"top": top, "ax": ax}, top=Whole(1))
     _, chosen = chosen_column(result_of(adata, key), group, component)
     table = pda_df(adata, key, group=chosen["group"], component=component, top=top)
     ax = plots.weights(table["weight"], table["gene"], shares=table["share"], top=top, ax=ax)
@@ -164,6 +168,7 @@ def pda_heatmap(
     >>> [label.get_text() for label in axes.get_xticklabels()]
     ['1', '2', '3']
     """
+    parameters.check({"top": top, "groups": groups, "ax": ax}, top=Whole(1), groups=Either(Names(), None))
     statistics = pda_statistics(adata, key)
     names = list(dict.fromkeys(statistics["group"])) if groups is None else list(groups)
     for name in names:
@@ -177,7 +182,7 @@ def pda_heatmap(
     shown = table[table["gene"].isin(genes)]
     weights = shown.pivot_table(index="gene", columns="group", values="weight", observed=True)
     weights = weights.reindex(index=genes, columns=names).fillna(0.0)
-    ax = plots._axes(ax, (2.4 + 0.45 * len(names), 2.6 + 0.22 * len(genes)))
+    ax = plot_style.new_axes(ax, (2.4 + 0.45 * len(names), 2.6 + 0.22 * len(genes)))
     limit = float(np.abs(weights.to_numpy()).max()) or 1.0
     drawn = ax.imshow(weights.to_numpy(), aspect="auto", cmap="RdBu_r", vmin=-limit, vmax=limit)
     ax.set_xticks(np.arange(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
@@ -233,6 +238,7 @@ def pda_scatter(
     >>> axes.get_xlabel(), axes.get_ylabel()
     ('component 1', 'component 2')
     """
+    parameters.check({"components": components, "ax": ax}, components=Pair())
     result = result_of(adata, key)
     if isinstance(group, str) or group is None:
         axes = [(group, component) for component in components]
@@ -249,7 +255,7 @@ def pda_scatter(
     if color not in adata.obs.columns:
         raise unknown("color", color, "adata.obs", adata.obs.columns)
     points = np.asarray(adata.obsm[f"X_{key}"])[:, [place for place, _ in chosen]]
-    ax = plots._axes(ax, (6.2, 4.6))
+    ax = plot_style.new_axes(ax, (6.2, 4.6))
     _colour_points(ax, points, adata, color)
     labels = [f"component {row['component']}" for _, row in chosen]
     if isinstance(group, tuple | list):
@@ -291,8 +297,8 @@ def _colours(adata: Any, color: str, column: pd.Series, count: int) -> list[Any]
         present = column.cat.categories.isin(column.dropna().unique())
         if len(given) == len(present):
             return [str(one) for one, kept in zip(given, present, strict=True) if kept]
-    if count <= len(plots.COLOURS):
-        return list(plots.COLOURS[:count])
+    if count <= len(plot_style.COLOURS):
+        return list(plot_style.COLOURS[:count])
     import matplotlib
 
     palette = matplotlib.colormaps["tab20" if count <= 20 else "gist_ncar"]
@@ -334,6 +340,7 @@ def pda_gene(
     >>> axes.get_xlabel()
     '2'
     """
+    parameters.check({"gene": gene, "ax": ax}, gene=Text())
     result = result_of(adata, key)
     _, chosen = chosen_column(result, group, 1)
     if gene not in adata.var_names:
@@ -350,7 +357,7 @@ def pda_gene(
     for name in names:
         counts = np.histogram(values[sides == name], edges)[0]
         shares[name] = counts / counts.sum()
-    return plots.histograms(edges, shares, gene, ax=ax)
+    return feature_plots.histograms(edges, shares, gene, ax=ax)
 
 
 def pda_gene_sets(adata: Any, key: str = "pda", *, top: int = 12, ax: Axes | None = None) -> Axes:
@@ -386,18 +393,19 @@ def pda_gene_sets(adata: Any, key: str = "pda", *, top: int = 12, ax: Axes | Non
     >>> [label.get_text() for label in axes.get_yticklabels()]
     ['even']
     """
+    parameters.check({"top": top, "ax": ax}, top=Whole(1))
     table = pda_gene_sets_df(adata, key).head(top)
-    ax = plots._axes(ax, (7.0, 1.2 + 0.32 * len(table)))
+    ax = plot_style.new_axes(ax, (7.0, 1.2 + 0.32 * len(table)))
     rows = np.arange(len(table))
     bars = -np.log10(np.maximum(table["pvalue_adjusted"].to_numpy(float), 1e-300))
-    ax.barh(rows, bars, height=0.7, color=plots.COLOURS[5], label="hypergeometric")
+    ax.barh(rows, bars, height=0.7, color=plot_style.COLOURS[5], label="hypergeometric")
     dots = table["pvalue_permutation_adjusted"].to_numpy(float)
     if np.isfinite(dots).any():
         ax.plot(
             -np.log10(dots),
             rows,
             "D",
-            color=plots.COLOURS[1],
+            color=plot_style.COLOURS[1],
             markersize=6,
             clip_on=False,
             label="permutation",
@@ -416,7 +424,7 @@ def pda_gene_sets(adata: Any, key: str = "pda", *, top: int = 12, ax: Axes | Non
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
         )
     ax.set_xlim(0, 1.18 * right)
-    ax.set_yticks(rows, [plots.shortened(str(name)) for name in table["gene_set"]])
+    ax.set_yticks(rows, [plot_style.shortened(str(name)) for name in table["gene_set"]])
     ax.invert_yaxis()
     ax.set_xlabel("-log10 of the adjusted p-value")
     ax.spines[["top", "right"]].set_visible(False)

@@ -12,7 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
-from princdiff.data import validate
+from princdiff.data import parameters, validate
+from princdiff.data.parameters import Choice, Data, Either, Flag, Level, Text, Whole
 from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.samples import Scale
 from princdiff.estimators import PDA, SPARDA
@@ -20,8 +21,8 @@ from princdiff.inference.permutation import PermutationResult, permutation_test
 from princdiff.inference.selection import SelectionOptions, SelectionResult, select
 from princdiff.result import explain
 from princdiff.singlecell import cautions, genesets
-from princdiff.singlecell.cells import (
-    Comparison,
+from princdiff.singlecell.anndata_input import (
+    CellComparison,
     Matrix,
     check_anndata,
     find_comparisons,
@@ -147,15 +148,28 @@ def pda(
     array([-1.])
     """
     check_anndata(adata)
-    validate.check_choice("permute", permute, ("auto", "within", "whole"))
-    validate.check_choice("statistic", statistic, ("divergence", "adaptive"))
-    validate.check_positive("n_components", n_components, whole=True)
-    if isinstance(n_permutations, bool) or not isinstance(n_permutations, int) or n_permutations < 0:  # type: ignore[redundant-expr]
-        raise ValueError(f"n_permutations must be a whole number, 0 or more, got {n_permutations!r}")
+    parameters.check(
+        locals(),
+        adata=Data(),
+        groupby=Data(),
+        reference=Data(),
+        mask_var=Data(),
+        layer=Either(Text(), None),
+        obsm=Either(Text(), None),
+        n_features=Either(Level(), None),
+        n_components=Whole(1),
+        n_permutations=Whole(0),
+        statistic=Choice("divergence", "adaptive"),
+        values=Choice("log", "counts", None),
+        n_null_genes=Whole(1),
+        key_added=Text(),
+        copy=Flag(),
+    )
     if copy:
         adata = adata.to_memory() if adata.isbacked else adata.copy()
     comparisons = find_comparisons(adata, groupby, groups, reference)
     matrix = take_matrix(adata, layer, obsm, mask_var)
+    validate.refuse_non_finite(matrix.values, matrix.features)
     units = None if blocks is None else obs_column(adata, blocks, "blocks").astype(str).to_numpy()
     if obsm is None:
         cautions.warn_of_values(matrix.values, matrix.label, values)
@@ -185,7 +199,10 @@ def pda(
             )
         genes = None
         if n_permutations:
-            design = Design(blocks=None if units is None else units[comparison.cells], permute=permute)
+            design = Design(
+                blocks=None if units is None else units[comparison.cells],
+                permute="auto" if units is None else permute,
+            )
             problem = Problem.from_arrays(rows, comparison.codes, design=design, names=matrix.features)
             # Genes by themselves: pairs among thousands of genes would take their share of the error.
             options_of_genes = SelectionOptions(n_permutations=n_permutations, relations=False)
@@ -213,7 +230,7 @@ def pda(
 
 def _fit(
     rows: Any,
-    comparison: Comparison,
+    comparison: CellComparison,
     n_features: int | str | None,
     n_components: int,
     options: dict[str, Any],
@@ -233,7 +250,7 @@ def _fit(
     return estimator
 
 
-def _projected(fitted: _Estimator, rows: Any, comparison: Comparison) -> NDArray[np.float64]:
+def _projected(fitted: _Estimator, rows: Any, comparison: CellComparison) -> NDArray[np.float64]:
     """Cells of the comparison on its directions, shape (n_cells, n_components)."""
     labels = comparison.codes if fitted.scale == "within" else None
     return np.asarray(fitted.transform(rows, labels), dtype=np.float64)
@@ -246,7 +263,7 @@ class _Found:
         self,
         matrix: Matrix,
         rows: Any,
-        comparison: Comparison,
+        comparison: CellComparison,
         fitted: _Estimator,
         tested: PermutationResult | None,
         genes: SelectionResult | None,
@@ -426,7 +443,18 @@ def pda_gene_sets(
     ['even']
     """
     check_anndata(adata)
-    validate.check_positive("n_top", n_top, whole=True)
+    parameters.check(
+        {"key": key, "group": group, "component": component},
+        key=Text(),
+        group=Either(Text(), None),
+        component=Whole(1),
+    )
+    parameters.check(
+        {"n_top": n_top, "min_size": min_size, "max_size": max_size},
+        n_top=Whole(1),
+        min_size=Whole(1),
+        max_size=Whole(1),
+    )
     result = result_of(adata, key)
     place, chosen = chosen_column(result, group, component)
     sets = genesets.take_gene_sets(gene_sets)

@@ -7,7 +7,7 @@ converged leave the batch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Operator, Samples
 from princdiff.divergences import Divergence, Workspace
+from princdiff.kernels import directions as directions_kernel
 from princdiff.parallel import in_threads
 from princdiff.solvers.sparsity import Sparsity, normalised
 
@@ -56,17 +57,24 @@ class Tolerance:
         A relative gain below this counts as none.
     patience : int
         Steps in a row without gain after which a column leaves.
-    heat : int, optional
+    screen_after : int, optional
         Evaluations after which only the best ``finalists`` of each family go on, where families are given.
     finalists : int
         Columns of a family that go on.
+    families : int array of shape (n_columns,), optional
+        Columns that compete with each other: starts of one problem, of which only the best is wanted.
     """
 
     max_iter: int = 100
     gain: float = 1e-5
     patience: int = 6
-    heat: int | None = None
+    screen_after: int | None = None
     finalists: int = 3
+    families: NDArray[np.intp] | None = field(default=None, compare=False)
+
+    def take(self, columns: NDArray[np.intp]) -> Tolerance:
+        """The same for some of the columns."""
+        return self if self.families is None else replace(self, families=self.families[columns])
 
 
 def ascend(
@@ -77,7 +85,6 @@ def ascend(
     starts: NDArray,
     tolerance: Tolerance | None = None,
     n_jobs: int | None = None,
-    families: NDArray[np.intp] | None = None,
 ) -> Ascent:
     """Ascend from every start, in chunks of columns that fit the cache.
 
@@ -97,8 +104,6 @@ def ascend(
         When to stop.
     n_jobs : int, optional
         Threads over chunks. Chunks do not depend on it, so neither do the results.
-    families : int array of shape (n_columns,), optional
-        Columns that compete with each other: starts of one problem, of which only the best is wanted.
 
     Returns
     -------
@@ -111,10 +116,8 @@ def ascend(
         own = labels.take(columns)
         operator = samples.for_labels(own)
         start = starts[columns].astype(samples.dtype)
-        own_families = None if families is None else families[columns]
-        return _ascend_chunk(
-            operator, own, divergence, sparsity.take(columns), start, tolerance, own_families
-        )
+        evaluate = Evaluator(operator, own, divergence)
+        return _ascend_chunk(evaluate, sparsity.take(columns), start, tolerance.take(columns))
 
     return _gathered(pieces, in_threads(run, pieces, n_jobs), starts.shape, samples.dtype)
 
@@ -174,16 +177,7 @@ class Evaluator:
         return values, self._operator.backproject(slopes)
 
 
-def _ascend_chunk(
-    operator: Operator,
-    labels: Labels,
-    divergence: Divergence,
-    sparsity: Sparsity,
-    starts: NDArray,
-    tolerance: Tolerance,
-    families: NDArray[np.intp] | None,
-) -> Ascent:
-    evaluate = Evaluator(operator, labels, divergence)
+def _ascend_chunk(evaluate: Evaluator, sparsity: Sparsity, starts: NDArray, tolerance: Tolerance) -> Ascent:
     current = sparsity.project(starts)
     values, gradient = evaluate(current)
     best = values - sparsity.cost(current)
@@ -199,18 +193,16 @@ def _ascend_chunk(
         gain = objective - best
         better = gain > 0
         idle = np.where(gain > tolerance.gain * np.abs(best), 0, idle + 1)
-        current[better], gradient[better], best[better] = (
-            candidate[better],
-            new_gradient[better],
-            objective[better],
-        )
+        np.copyto(current, candidate, where=better[:, None])
+        np.copyto(gradient, new_gradient, where=better[:, None])
+        np.copyto(best, objective, where=better)
         # Steps double until the first failure, which brackets the right length; then they creep.
         growth[~better] = 1.3
         steps = np.minimum(np.where(better, steps * growth, steps * 0.4), _LONGEST_STEP)
         result.n_iter[active] += 1
         going = idle < tolerance.patience
-        if families is not None and iteration + 1 == tolerance.heat:
-            going &= _finalists(best, families[active], tolerance.finalists)
+        if tolerance.families is not None and iteration + 1 == tolerance.screen_after:
+            going &= _finalists(best, tolerance.families[active], tolerance.finalists)
         if not going.all():
             result.objective[active], result.directions[active] = best, current
             active = active[going]
@@ -283,6 +275,10 @@ def _walk_chunk(evaluate: Evaluator, sparsity: Sparsity, starts: NDArray, n_step
 
 def propose(current: NDArray, gradient: NDArray, steps: NDArray, sparsity: Sparsity) -> NDArray:
     """One projected step along the normalised gradient."""
+    if directions_kernel.takes(current) and gradient.dtype == current.dtype:
+        return directions_kernel.feasible(
+            current, sparsity.levels, sparsity.support, sparsity.penalties, (gradient, steps)
+        )
     lengths = np.sqrt(np.einsum("cd,cd->c", gradient, gradient, dtype=np.float64))
     lengths[lengths == 0] = 1.0
     rates = steps / lengths

@@ -8,6 +8,7 @@ above, and at last the smaller supports compete at the larger levels.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +18,8 @@ from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence
 from princdiff.solvers import starts
-from princdiff.solvers.ascent import ascend
-from princdiff.solvers.search import EFFORTS, Effort
+from princdiff.solvers.ascent import Tolerance, ascend
+from princdiff.solvers.effort import EFFORTS, Effort
 from princdiff.solvers.sparsity import Sparsity
 
 _KEPT = 2
@@ -37,6 +38,25 @@ class Path(NamedTuple):
 
     values: NDArray[np.float64]
     directions: NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class PathOptions:
+    """How a path is searched.
+
+    Attributes
+    ----------
+    effort : {"fast", "default", "thorough"} or Effort
+        Number of starts and iterations.
+    extra : array of shape (n_columns, n_extra, n_features), optional
+        Further starts of each column.
+    n_jobs : int, optional
+        Threads.
+    """
+
+    effort: str | Effort = "fast"
+    extra: NDArray | None = None
+    n_jobs: int | None = None
 
 
 def default_levels(n_features: int) -> NDArray[np.intp]:
@@ -60,9 +80,7 @@ def solve_path(
     divergence: Divergence,
     levels: NDArray[np.intp],
     rng: np.random.Generator,
-    effort: str | Effort = "fast",
-    extra: NDArray | None = None,
-    n_jobs: int | None = None,
+    options: PathOptions | None = None,
 ) -> Path:
     """Best direction of every column at every level.
 
@@ -78,23 +96,20 @@ def solve_path(
         Sparsity levels.
     rng : numpy Generator
         Draws the random starts, which are the same for all columns.
-    effort : {"fast", "default", "thorough"} or Effort
-        Number of starts and iterations.
-    extra : array of shape (n_columns, n_extra, n_features), optional
-        Further starts of each column.
-    n_jobs : int, optional
-        Threads.
+    options : PathOptions, optional
+        Effort, further starts, threads.
 
     Returns
     -------
     Path
     """
-    settings = effort if isinstance(effort, Effort) else EFFORTS[effort]
+    options = options or PathOptions()
+    settings = options.effort if isinstance(options.effort, Effort) else EFFORTS[options.effort]
     n_columns, n_features = labels.n_columns, samples.n_features
-    marginals = starts.marginal_divergences(samples, labels, divergence, n_jobs)
+    marginals = starts.marginal_divergences(samples, labels, divergence, options.n_jobs)
     common = _common_starts(samples, labels, marginals, settings, rng)
-    if extra is not None:
-        common = np.concatenate([extra.astype(common.dtype), common], axis=1)
+    if options.extra is not None:
+        common = np.concatenate([options.extra.astype(common.dtype), common], axis=1)
     values = np.zeros((n_columns, len(levels)))
     directions = np.zeros((n_columns, len(levels), n_features), samples.dtype)
     warm = np.empty((n_columns, 0, n_features), samples.dtype)
@@ -108,7 +123,8 @@ def solve_path(
         begin = [warm, common]
         if level < n_features:
             begin.append(starts.subset_directions(marginals, level, settings.n_subsets, rng))
-        found = _best_of(samples, labels, divergence, level, np.concatenate(begin, axis=1), settings, n_jobs)
+        candidates = np.concatenate(begin, axis=1)
+        found = _best_of(samples, labels, divergence, level, candidates, settings.tolerance, options.n_jobs)
         values[:, index], directions[:, index], warm = found
     return let_smaller_compete(Path(values, directions))
 
@@ -137,7 +153,7 @@ def _best_of(
     divergence: Divergence,
     level: int,
     begin: NDArray,
-    effort: Effort,
+    tolerance: Tolerance,
     n_jobs: int | None,
 ) -> tuple[NDArray[np.float64], NDArray, NDArray]:
     """Value and direction of each column's best ascent, and its few best as warm starts."""
@@ -148,9 +164,8 @@ def _best_of(
         divergence,
         Sparsity(np.full(n_columns * n_starts, level)),
         begin.reshape(-1, n_features).astype(samples.dtype),
-        effort.tolerance,
+        replace(tolerance, families=np.repeat(np.arange(n_columns), n_starts)),
         n_jobs,
-        families=np.repeat(np.arange(n_columns), n_starts),
     )
     objective = found.objective.reshape(n_columns, n_starts)
     order = np.argsort(-objective, axis=1, kind="stable")[:, :_KEPT]

@@ -7,8 +7,6 @@ constraint is "at most k".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,57 +15,9 @@ from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence, Workspace
 from princdiff.solvers import starts
 from princdiff.solvers.ascent import Tolerance, ascend, walk_ridge
+from princdiff.solvers.effort import EFFORTS, SearchSettings
 from princdiff.solvers.scans import ANGLES, Features, load_features, scan_angles, turn
 from princdiff.solvers.sparsity import Sparsity, normalised
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How hard to search.
-
-    Attributes
-    ----------
-    n_random, n_spread, n_singles, n_subsets : int
-        Starts of each kind: random directions, eigenvectors of the covariance difference, top single
-        features, random subsets of the top features.
-    tolerance : Tolerance
-        When an ascent stops.
-    finalists : int
-        Best finds that are polished.
-    ridge_steps : int
-        Steps of the polish along ridges.
-    beam : int
-        Width of the forward beam; 0 leaves out beam and swaps.
-    beam_steps : int
-        Features the beam adds at most.
-    scan_elements : int
-        Numbers that one scan may sort.
-    swap_rounds : int
-        Rounds of exchanging one feature for another.
-    climb_elements, climb_iter : int
-        Numbers that the final climb to the top of the ridge may touch, and its iterations.
-    """
-
-    n_random: int
-    n_spread: int
-    n_singles: int
-    n_subsets: int
-    tolerance: Tolerance
-    finalists: int
-    ridge_steps: int
-    beam: int = 0
-    beam_steps: int = 0
-    scan_elements: int = 0
-    swap_rounds: int = 0
-    climb_elements: int = 0
-    climb_iter: int = 0
-
-
-EFFORTS = {
-    "fast": Effort(1, 2, 2, 2, Tolerance(16, 1e-3, 3, heat=5), 1, 0),
-    "default": Effort(8, 6, 10, 10, Tolerance(60, 1e-4, 5), 4, 60, 3, 12, 12_000_000, 2, 10**9, 200),
-    "thorough": Effort(32, 16, 30, 30, Tolerance(150, 1e-5, 6), 8, 150, 6, 30, 300_000_000, 4, 10**11, 1000),
-}
 
 
 class _Pool:
@@ -106,16 +56,10 @@ class Search:
         One column.
     divergence : Divergence
         What to maximise.
-    level : int
-        At most so many features.
-    penalty : float
-        Weight of the squared l1 norm, in units of the samples.
-    effort : Effort
-        How hard to search.
+    settings : SearchSettings
+        What may be found, and how hard to look; its penalty in units of the samples.
     rng : numpy Generator
         For the random starts.
-    n_jobs : int, optional
-        Threads.
     """
 
     def __init__(
@@ -123,16 +67,14 @@ class Search:
         samples: Samples,
         labels: Labels,
         divergence: Divergence,
-        level: int,
-        penalty: float,
-        effort: Effort,
+        settings: SearchSettings,
         rng: np.random.Generator,
-        n_jobs: int | None = None,
     ) -> None:
         self.samples, self.labels, self.divergence = samples, labels, divergence
-        self.level = min(level, int(samples.varying.sum()))
-        self.penalty, self.effort, self.rng, self.n_jobs = penalty, effort, rng, n_jobs
-        self.marginals = starts.marginal_divergences(samples, labels, divergence, n_jobs)
+        self.level = min(settings.level, int(samples.varying.sum()))
+        self.penalty, self.n_jobs = settings.penalty, settings.n_jobs
+        self.effort, self.rng = EFFORTS[settings.effort], rng
+        self.marginals = starts.marginal_divergences(samples, labels, divergence, self.n_jobs)
         self.pool = _Pool(samples.n_features)
         self.n_iter = 0
 

@@ -12,6 +12,7 @@ the projections are uncorrelated over all rows instead, which is orthogonality t
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +27,31 @@ from princdiff.solvers.whitening import LARGEST_WHITENED
 Search = Callable[[Samples, int], Solution]
 
 
+@dataclass(frozen=True)
+class Apart:
+    """How a further direction differs from the earlier ones.
+
+    Attributes
+    ----------
+    disjoint : bool
+        It uses none of their features.
+    uncorrelated : bool
+        Its projections are uncorrelated with theirs over all rows, instead of weights orthogonal.
+    """
+
+    disjoint: bool
+    uncorrelated: bool = False
+
+
 def constraints(
-    samples: Samples, labels: Labels, earlier: NDArray[np.float64], uncorrelated: bool
+    samples: Samples, labels: Labels, earlier: NDArray[np.float64], apart: Apart
 ) -> NDArray[np.float64]:
     """What a further direction is orthogonal to, shape (n_constraints, n_features): b, or S b.
 
     In the latter case also to directions along which no row differs: where length does not count, their
     rounding errors would be as good as any projection.
     """
-    if not uncorrelated:
+    if not apart.uncorrelated:
         return earlier
     exact = samples.astype(np.float64)
     weights = np.ones(samples.n_rows) if labels.weights is None else labels.weights
@@ -72,9 +89,7 @@ def next_direction(
     earlier: NDArray[np.float64],
     level: int,
     search: Search,
-    *,
-    disjoint: bool,
-    uncorrelated: bool = False,
+    apart: Apart,
 ) -> Solution:
     """Best direction orthogonal to earlier ones.
 
@@ -92,21 +107,19 @@ def next_direction(
         Features that the direction may use.
     search : callable
         Finds the best direction of given samples with so many features.
-    disjoint : bool
-        Use no feature of the earlier directions.
-    uncorrelated : bool
-        Make projections uncorrelated over all rows, instead of weights orthogonal.
+    apart : Apart
+        How it has to differ from the earlier ones.
 
     Returns
     -------
     Solution
         All zero where nothing is left.
     """
-    taken_out = constraints(samples, labels, earlier, uncorrelated)
-    if not disjoint and len(orthonormal_basis(taken_out)) >= samples.n_features:
-        return _nothing(samples)
-    found = search(remainder(samples, earlier, disjoint, taken_out), level)
-    if disjoint:
+    taken_out = constraints(samples, labels, earlier, apart)
+    if not apart.disjoint and len(orthonormal_basis(taken_out)) >= samples.n_features:
+        return Solution.nothing(samples.n_features)
+    found = search(remainder(samples, earlier, apart.disjoint, taken_out), level)
+    if apart.disjoint:
         return found
     if level >= samples.n_features:
         found = _within(found, taken_out)
@@ -130,17 +143,13 @@ def _on_support(
     """Best direction on some features that is orthogonal to the earlier ones."""
     features = np.flatnonzero(support)
     if len(features) == 0:
-        return _nothing(samples)
+        return Solution.nothing(samples.n_features)
     few = earlier[:, features]
     if len(orthonormal_basis(few)) >= len(features):
-        return _nothing(samples)
+        return Solution.nothing(samples.n_features)
     found = _within(search(samples.restrict(features).deflated(few), len(features)), few)
     direction, gradient = (_spread(part, features, samples) for part in (found.direction, found.gradient))
     return found._replace(direction=direction, gradient=gradient)
-
-
-def _nothing(samples: Samples) -> Solution:
-    return Solution(0.0, np.zeros(samples.n_features), np.zeros(samples.n_features), 0)
 
 
 def _within(found: Solution, earlier: NDArray[np.float64]) -> Solution:

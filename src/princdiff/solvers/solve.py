@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,9 +12,10 @@ from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence, PlannedDivergence, Workspace
 from princdiff.parallel import single_threaded_blas
-from princdiff.solvers.ascent import Tolerance, ascend
+from princdiff.solvers.ascent import ascend
 from princdiff.solvers.bundle import climb_ridge
-from princdiff.solvers.search import EFFORTS, Effort, Search
+from princdiff.solvers.effort import EFFORTS, SearchSettings
+from princdiff.solvers.search import Search
 from princdiff.solvers.sparsity import Sparsity, normalised, oriented
 
 # Plans that a climb holds at a time, roughly: what one of its iterations costs.
@@ -51,6 +53,11 @@ class Solution(NamedTuple):
     gradient: NDArray[np.float64]
     n_iter: int
 
+    @classmethod
+    def nothing(cls, n_features: int) -> Solution:
+        """Where no direction has a difference: all zero."""
+        return cls(0.0, np.zeros(n_features), np.zeros(n_features), 0)
+
     @property
     def shares(self) -> NDArray[np.float64]:
         """Share of each feature, b_j g_j / (b . g), shape (n_features,); all zero where nothing differs.
@@ -66,15 +73,10 @@ def solve(
     samples: Samples,
     labels: Labels,
     divergence: Divergence,
+    settings: SearchSettings,
     *,
-    level: int,
-    penalty: float = 0.0,
-    effort: str = "default",
-    max_iter: int = 500,
-    tol: float = 1e-9,
     rng: np.random.Generator,
     extra_starts: NDArray | None = None,
-    n_jobs: int | None = None,
 ) -> Solution:
     """Best direction for one labelling: searched in single, settled in double precision.
 
@@ -86,20 +88,12 @@ def solve(
         One column.
     divergence : Divergence
         What to maximise.
-    level : int
-        At most so many features.
-    penalty : float
-        Weight of the squared l1 norm, in the units of the data.
-    effort : {"fast", "default", "thorough"}
-        How hard to search.
-    max_iter, tol : int, float
-        Bounds of the final ascent in double precision.
+    settings : SearchSettings
+        What may be found, and how hard to look.
     rng : numpy Generator
         For the random starts.
     extra_starts : array of shape (n, n_features), optional
         Directions to begin with as well.
-    n_jobs : int, optional
-        Threads.
 
     Returns
     -------
@@ -107,30 +101,22 @@ def solve(
     """
     samples = samples.usable(labels)
     if not samples.varying.any():
-        nothing = np.zeros(samples.n_features)
-        return Solution(0.0, nothing, nothing, 0)
-    cost = in_units(penalty, samples, divergence)
+        return Solution.nothing(samples.n_features)
+    settings = in_units(settings, samples, divergence)
     with single_threaded_blas():
-        search = Search(samples, labels, divergence, level, cost, EFFORTS[effort], rng, n_jobs)
+        search = Search(samples, labels, divergence, settings, rng)
         search.run(extra_starts)
         finds = search.pool.best(search.effort.finalists).astype(np.float64)
-        direction, n_iter = settle(
-            samples,
-            labels,
-            divergence,
-            finds,
-            cost,
-            search.effort,
-            Tolerance(max_iter, tol, 10),
-        )
+        direction, n_iter = settle(samples, labels, divergence, finds, settings)
         value, gradient = evaluate(samples.astype(np.float64), labels, divergence, direction)
         scale = samples.unit**divergence.degree
         return Solution(value * scale, direction, gradient * scale, search.n_iter + n_iter)
 
 
-def in_units(penalty: float, samples: Samples, divergence: Divergence) -> float:
-    """A penalty in the units of the samples, within the range of single precision."""
-    return min(penalty / samples.unit**divergence.degree, _STRONGEST_PENALTY)
+def in_units(settings: SearchSettings, samples: Samples, divergence: Divergence) -> SearchSettings:
+    """Settings with the penalty in the units of the samples, within the range of single precision."""
+    penalty = min(settings.penalty / samples.unit**divergence.degree, _STRONGEST_PENALTY)
+    return replace(settings, penalty=penalty)
 
 
 def settle(
@@ -138,11 +124,10 @@ def settle(
     labels: Labels,
     divergence: Divergence,
     finds: NDArray[np.float64],
-    penalty: float,
-    effort: Effort,
-    tolerance: Tolerance,
+    settings: SearchSettings,
 ) -> tuple[NDArray[np.float64], int]:
     """The best of the finalists after an ascent and a climb in double precision, on their supports."""
+    penalty, effort, tolerance = settings.penalty, EFFORTS[settings.effort], settings.final_tolerance
     used = np.flatnonzero((finds != 0).any(axis=0))
     if len(used) > samples.n_features // 2 or samples.basis is not None:
         # A few features of many are worth a copy of their columns; nearly all of them are not.

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.kernels import directions as directions_kernel
+
 
 @dataclass(frozen=True)
 class Sparsity:
@@ -56,6 +58,8 @@ class Sparsity:
 
         A column that vanishes stays zero; the caller sees a value of 0.
         """
+        if thresholds is None and directions_kernel.takes(directions):
+            return directions_kernel.feasible(directions, self.levels, self.support)
         result = directions if self.support is None else directions * self.support
         if thresholds is not None:
             shrunk = np.sign(result) * np.maximum(np.abs(result) - thresholds[:, None], 0)

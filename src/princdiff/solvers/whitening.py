@@ -12,6 +12,7 @@ from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence
 from princdiff.divergences.relative import relative
+from princdiff.solvers.effort import SearchSettings
 from princdiff.solvers.solve import Solution, evaluate, solve
 from princdiff.solvers.sparsity import normalised, oriented
 
@@ -48,16 +49,21 @@ def refuse_to_whiten(n_features: int) -> None:
 
 
 def solve_whitened(
-    samples: Samples, labels: Labels, divergence: Divergence, *, level: int, **options: object
+    samples: Samples,
+    labels: Labels,
+    divergence: Divergence,
+    settings: SearchSettings,
+    rng: np.random.Generator,
 ) -> Solution:
-    """Best direction of at most ``level`` features in the whitened metric; options as in `solve`."""
+    """Best direction in the whitened metric; parameters as in `solve`."""
+    level = settings.level
     if level < samples.n_features:
         compared = relative_divergence(samples, divergence, level)
-        found = solve(samples, labels, compared, level=level, **options)  # type: ignore[arg-type]
+        found = solve(samples, labels, compared, settings, rng=rng)
     else:
         refuse_to_whiten(level)
         whitened = samples.whitened(shrinkage(level, samples.n_rows))
-        found = solve(whitened, labels, divergence, level=level, **options)  # type: ignore[arg-type]
+        found = solve(whitened, labels, divergence, settings, rng=rng)
         assert whitened.mixing is not None
         direction = oriented(normalised(found.direction[None] @ whitened.mixing)[0])
         found = found._replace(direction=direction, value=found.value / samples.unit**divergence.degree)

@@ -1,6 +1,6 @@
 """Tables of any kind, read, checked and turned into rows of numbers."""
 
-from princdiff.tables.description import ColumnInfo
+from princdiff.tables.column_info import ColumnInfo
 from princdiff.tables.encoding import Coding
 from princdiff.tables.preparation import Encoded, Prepared, encode, prepare
 from princdiff.tables.readers import read

@@ -52,7 +52,7 @@ class Column:
     missing : array or None
         Rows without a value, where the column is left out.
     fault : str
-        What is wrong in the column and must be mended by the user.
+        What is wrong in the column and has to be corrected by the user.
     remark : str
         What was converted.
     """

@@ -25,7 +25,7 @@ from princdiff.data.sparse_structure import check_sparse
 _SHOWN = 5
 
 BIG_NUMBERS = "whole numbers beyond 2**53 were rounded to floating point."
-"""What is told where a whole number does not fit."""
+"""The message for a whole number that does not fit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +210,7 @@ def _named_index(frame: pd.DataFrame) -> pd.DataFrame | None:
 
 
 def refuse_duplicates(names: Sequence[str], label: str) -> None:
-    """Two columns of one name could not be told apart in any result."""
+    """Two columns of one name could not be distinguished in any result."""
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise ValueError(f"{label} has columns with the same name: {listed(twice)}; rename them")

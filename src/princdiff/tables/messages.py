@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.tables.column_info import ColumnInfo
 from princdiff.tables.column_types import Column
-from princdiff.tables.description import ColumnInfo
 from princdiff.tables.encoding import Coding
 from princdiff.tables.frames import listed, plural
 from princdiff.tables.levels import OTHER

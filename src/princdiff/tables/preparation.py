@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from princdiff.data.validate import check_choice
 from princdiff.tables import messages
 from princdiff.tables.alignment import align, matching
+from princdiff.tables.column_info import ColumnInfo, describe
 from princdiff.tables.column_types import Column, Rules
 from princdiff.tables.column_values import read_column
-from princdiff.tables.description import ColumnInfo, describe
 from princdiff.tables.encoding import Coding, FeatureKind, codings_of, expand, feature_names, recode
 from princdiff.tables.frames import Table, listed, plural
 from princdiff.tables.levels import Levels
@@ -165,27 +165,12 @@ class Prepared:
         return totals
 
 
-def prepare(
-    X: Any,
-    Y: Any = None,
-    *,
-    groups: Any = None,
-    features: Any = None,
-    exclude: Any = None,
-    weights: Any = None,
-    blocks: Any = None,
-    covariates: Any = None,
-    missing: Missing = "error",
-    dates: Dates = "skip",
-    strict: bool = False,
-) -> Prepared:
-    """Turn two tables, or one with groups, into rows of numbers.
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What the columns of the tables are for, and how they are read.
 
-    Parameters
+    Attributes
     ----------
-    X, Y : path, DataFrame (pandas or polars), array, scipy.sparse matrix, AnnData
-        Two tables with the same columns, in any order, or only `X` together with `groups`. Files: csv, tsv
-        (also .gz), parquet, feather, npz, npy, h5ad. Sparse tables stay sparse.
     groups : str or array of shape (n_rows,)
         Column of `X` that tells the groups, or a label for each row.
     features : list of str, optional
@@ -205,6 +190,33 @@ def prepare(
         is 0), hour, and days since the first date of the table.
     strict : bool
         Whether a column that cannot be compared is an error instead of a warning.
+    """
+
+    groups: Any = None
+    features: Any = None
+    exclude: Any = None
+    weights: Any = None
+    blocks: Any = None
+    covariates: Any = None
+    missing: Missing = "error"
+    dates: Dates = "skip"
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice("missing", self.missing, ("error", "impute", "drop"))
+        check_choice("dates", self.dates, ("skip", "parts"))
+
+
+def prepare(X: Any, Y: Any = None, **options: Any) -> Prepared:
+    """Turn two tables, or one with groups, into rows of numbers.
+
+    Parameters
+    ----------
+    X, Y : path, DataFrame (pandas or polars), array, scipy.sparse matrix, AnnData
+        Two tables with the same columns, in any order, or only `X` together with `groups`. Files: csv, tsv
+        (also .gz), parquet, feather, npz, npy, h5ad. Sparse tables stay sparse.
+    **options
+        Fields of `Reading`: groups, features, exclude, weights, blocks, covariates, missing, dates, strict.
 
     Returns
     -------
@@ -240,20 +252,22 @@ def prepare(
     >>> table.by_column([0.25, 0.5, 0.25])
     {'size': 0.75, 'city': 0.25}
     """
-    check_choice("missing", missing, ("error", "impute", "drop"))
-    check_choice("dates", dates, ("skip", "parts"))
-    tables = _read_all(X, Y, groups)
+    reading = Reading(**options)
+    tables = _read_all(X, Y, reading.groups)
     layout = Layout(tuple(table.label for table in tables), tuple(table.n_rows for table in tables))
-    roles = before = assign_roles(tables, layout, groups, weights, blocks, covariates)
+    roles = before = assign_roles(
+        tables, layout, reading.groups, reading.weights, reading.blocks, reading.covariates
+    )
     notes = [note for table in tables for note in table.notes] + roles.notes
-    tables, left_out = align(tables, features, roles.reserved, notes, exclude)
-    rules = Rules(asked=features is not None, dates=dates == "parts")
+    tables, left_out = align(tables, reading.features, roles.reserved, notes, reading.exclude)
+    asked = reading.features is not None
+    rules = Rules(asked=asked, dates=reading.dates == "parts")
     pool, remarkable = gather(tables, roles.codes, layout.where, rules)
-    pool = _leave_out(pool, remarkable, left_out)
+    pool, holes = _leave_out(pool, remarkable, left_out)
     messages.refuse_infinite(pool, layout)
-    messages.note_left_out(left_out, pool.order, notes, error=strict or features is not None)
+    messages.note_left_out(left_out, pool.order, notes, error=reading.strict or asked)
     messages.note_remarks(remarkable, notes)
-    pool, roles, kept, holes, counts = _settle_missing(pool, roles, layout, missing, notes)
+    pool, roles, kept, holes, counts = _settle_missing(pool, roles, layout, holes, reading.missing, notes)
     unused = {column.name: column.missing for column in remarkable if column.missing is not None}
     counts |= {name: messages.by_group(rows, before) for name, rows in unused.items() if len(rows)}
     pool = pool.rare_levels_pooled()
@@ -261,7 +275,7 @@ def prepare(
     info = describe(pool, codings, roles.codes, counts, len(roles.groups))
     messages.note_codings(codings, pool, roles, notes)
     messages.note_pooled(info.values(), roles, notes)
-    if missing == "impute":
+    if reading.missing == "impute":
         messages.note_filled(codings, {name: counts[name] for name in holes}, roles, notes)
     names, origin = feature_names(codings)
     return Prepared(
@@ -308,26 +322,35 @@ def _read_all(X: Any, Y: Any, groups: Any) -> list[Table]:
         return [read(X, "X")]
     tables = [read(X, "X"), read(Y, "Y")]
     if tables[0].label == tables[1].label:
-        # Files of one name in two folders are told apart by the whole path.
+        # Files of one name in two folders are distinguished by the whole path.
         tables = [replace(table, label=str(table.path or table.label)) for table in tables]
     return tables
 
 
-def _leave_out(pool: Pool, columns: Sequence[Column], left_out: dict[str, str]) -> Pool:
-    """Enter the reasons, and take out columns of a matrix that have no values either."""
+def _leave_out(
+    pool: Pool, columns: Sequence[Column], left_out: dict[str, str]
+) -> tuple[Pool, dict[str, NDArray]]:
+    """Enter the reasons, and take out columns of a matrix without any value; rows with missing ones."""
     messages.refuse_faults(columns)
     left_out |= {column.name: column.reason for column in columns if column.reason}
     n_rows = pool.numbers.shape[0]
-    empty = [name for name, rows in bad_cells(pool, infinite=False).items() if len(rows) == n_rows]
+    holes = bad_cells(pool, infinite=False)
+    empty = [name for name, rows in holes.items() if len(rows) == n_rows]
     left_out |= dict.fromkeys(empty, "has no values")
-    return pool.without(empty) if empty else pool
+    if empty:
+        pool = pool.without(empty)
+    return pool, {name: rows for name, rows in holes.items() if name not in empty}
 
 
 def _settle_missing(
-    pool: Pool, roles: Roles, layout: Layout, missing: Missing, notes: list[str]
+    pool: Pool,
+    roles: Roles,
+    layout: Layout,
+    holes: dict[str, NDArray],
+    missing: Missing,
+    notes: list[str],
 ) -> tuple[Pool, Roles, NDArray[np.intp], dict[str, NDArray], dict[str, tuple[int, ...]]]:
     """Refuse rows with missing values, or drop them, or leave the holes to be filled."""
-    holes = bad_cells(pool, infinite=False)
     counts = {name: messages.by_group(rows, roles) for name, rows in holes.items()}
     kept = np.arange(layout.n_rows)
     if missing == "drop" and (holes or roles.gaps):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from princdiff import policy
+from princdiff.data.moments import inverse_or_zero
 from princdiff.data.problem import Problem, Run
 from princdiff.data.samples import Scale
 from princdiff.divergences import Wasserstein2
@@ -21,7 +22,7 @@ from princdiff.inference.permutation import PermutationOptions, PermutationResul
 from princdiff.inference.planning import detectable_effect
 from princdiff.inference.selection import SelectionOptions, select
 from princdiff.inference.stability import StabilityOptions, run_half_samples
-from princdiff.result import build, explain, held_out
+from princdiff.result import explain, feature_tables, held_out
 from princdiff.result.effects import Effect, direction_effect
 from princdiff.result.parts import CertificatePart, PathPart, SelectionPart, TestPart
 from princdiff.result.shown import Shown, leading_sentence
@@ -45,7 +46,7 @@ class Options:
     error: str = "fwer"
 
     def to_dict(self) -> dict[str, Any]:
-        """The options as plain data; what the divergence became is told elsewhere."""
+        """The options as plain data; which divergence was chosen is a parameter of the result by itself."""
         names = ("n_features", "n_components", "scale", "n_permutations", "error")
         return {name: getattr(self, name) for name in names}
 
@@ -67,7 +68,14 @@ class Clock:
 class Comparison:
     """The steps of a comparison, in the order of their importance."""
 
-    def __init__(self, prepared: Prepared, options: Options, run: Run, clock: Clock) -> None:
+    def __init__(
+        self,
+        prepared: Prepared,
+        options: Options,
+        run: Run,
+        clock: Clock,
+        keys: NDArray[np.uint64] | None = None,
+    ) -> None:
         self.data, self.options, self.clock, self.how = prepared, options, clock, run
         self.notes: list[str] = []
         kinds = prepared.kinds
@@ -75,7 +83,11 @@ class Comparison:
             options.divergence, prepared.rows, kinds
         )
         self.problem = Problem.from_prepared(
-            prepared, divergence=self.divergence, scale=options.scale, permute=options.permute
+            prepared,
+            divergence=self.divergence,
+            scale=options.scale,
+            permute=options.permute,
+            keys=keys,
         )
 
     def run(self) -> dict[str, Any]:
@@ -112,13 +124,13 @@ class Comparison:
                 fit.components_.T, index=list(self.data.features), columns=components["component"].tolist()
             ),
             "components": components,
-            "separation": [build.separation(own, self.data, self.divergence) for own in projections],
+            "separation": [feature_tables.separation(own, self.data, self.divergence) for own in projections],
             "test": test,
             "selection": selection,
             "certificate": self._certificate(fit),
             "path": _path(fit),
-            "reference": build.reference(self.data, projections, *self._scaling(fit)),
-            "distributions": build.distributions(self.data, self._worth_drawing(table)),
+            "reference": feature_tables.reference(self.data, projections, *self._scaling(fit)),
+            "distributions": feature_tables.distributions(self.data, self._worth_drawing(table)),
             "codings": list(self.data.codings),
             "contrasts": contrasts,
             "witness": shown.witness(),
@@ -167,7 +179,7 @@ class Comparison:
         plain = self.data.blocks is None and self.data.covariates is None
         if len(projections) > 1 and self.options.n_permutations and plain:
             with self._stage("testing further directions"):
-                pvalues = fit.component_pvalues(self.data.rows, self.data.codes, self.data.weights)
+                pvalues = fit.problem_pvalues(self.problem, self.how)
             self.clock.done("components")
         pvalues[0] = pvalue
         further = [
@@ -197,7 +209,7 @@ class Comparison:
 
         def direction(half: Problem) -> NDArray[np.float64]:
             fitted = self._direction(level, effort="fast", certify=False).fit_problem(half, self.how)
-            return fitted.components_[0] * _inverse(fitted.scale_)
+            return fitted.components_[0] * inverse_or_zero(fitted.scale_)
 
         crossed = held_out.crossed(self.problem, halves, direction)
         return held_out.effect(self.data, halves, crossed, rng), held_out.auc(self.data, halves, crossed)
@@ -316,7 +328,7 @@ class Comparison:
         if self.problem.scale == "pooled":
             deviations = self.problem.samples.deviation
         rng = self.how.rng("explanation")
-        alone, beyond, flags = build.single_features(self.data, deviations, rng)
+        alone, beyond, flags = feature_tables.single_features(self.data, deviations, rng)
         head = pd.DataFrame(
             {
                 "feature": list(self.data.features),
@@ -333,7 +345,7 @@ class Comparison:
         for number in range(1, len(fit.components_)):
             features[f"weight {number + 1}"] = fit.components_[number]
             features[f"share {number + 1}"] = fit.shares_[number]
-        table, columns, telling = build.result_tables(self.data, features, beyond, flags)
+        table, columns, telling = feature_tables.result_tables(self.data, features, beyond, flags)
         for name in telling:
             self.notes.append(
                 f"column {name!r} tells the groups without fail; if it is the grouping under another name, "
@@ -359,10 +371,11 @@ class Comparison:
         width = len(fit.support_)
         if self.problem.scale == "within":
             factors = {
-                name: _inverse(fit.group_deviations_[code]) for code, name in enumerate(self.data.groups)
+                name: inverse_or_zero(fit.group_deviations_[code])
+                for code, name in enumerate(self.data.groups)
             }
             return factors, {name: fit.group_means_[code] for code, name in enumerate(self.data.groups)}
-        common = _inverse(fit.scale_) if self.problem.scale == "pooled" else np.ones(width)
+        common = inverse_or_zero(fit.scale_) if self.problem.scale == "pooled" else np.ones(width)
         return dict.fromkeys(self.data.groups, common), dict.fromkeys(self.data.groups, np.zeros(width))
 
     def _worth_drawing(self, table: pd.DataFrame) -> list[str]:
@@ -376,10 +389,6 @@ def _no_relations(groups: Sequence[str]) -> pd.DataFrame:
     numbers = [*(f"dependence {group}" for group in groups), "change", "pvalue"]
     empty = pd.DataFrame({name: pd.Series(dtype=object) for name in names})
     return empty.assign(**{name: pd.Series(dtype=float) for name in numbers}, selected=pd.Series(dtype=bool))
-
-
-def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
 
 
 def _path(fit: SPARDA) -> PathPart:

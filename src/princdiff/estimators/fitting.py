@@ -1,4 +1,4 @@
-"""PDA and SPARDA as scikit-learn estimators."""
+"""What PDA and SPARDA share: checking, scaling, finding directions one after another, projecting."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from princdiff.data import parameters, validate
 from princdiff.data.labels import Labels
-from princdiff.data.parameters import Choice, Either, Level, Number
+from princdiff.data.moments import inverse_or_zero
 from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.row_chunks import times
 from princdiff.data.samples import Samples, Scale
 from princdiff.divergences import Divergence, Wasserstein2, get, report
-from princdiff.inference.further_directions import remainder_pvalue
-from princdiff.inference.tuning import SparsityPath, choose_level, choose_penalty
+from princdiff.inference.number_of_directions import remainder_pvalue
 from princdiff.relaxation.bounds import Certificate
 from princdiff.relaxation.certificate import certify
-from princdiff.solvers.growing import first_sample, one_sample, solve_growing
-from princdiff.solvers.relax_and_tighten import relax_and_tighten, relaxed_starts
-from princdiff.solvers.several_directions import constraints, is_spread, next_direction, remainder
+from princdiff.solvers.effort import SearchSettings
+from princdiff.solvers.growing_samples import first_sample, solve_growing
+from princdiff.solvers.relax_and_tighten import relaxed_starts
+from princdiff.solvers.several_directions import Apart, constraints, is_spread, next_direction, remainder
 from princdiff.solvers.solve import Solution, solve
 from princdiff.solvers.whitening import solve_whitened
 
@@ -36,15 +36,15 @@ _LEVEL = 0.05
 
 
 @dataclass(frozen=True)
-class _Allowed:
+class Allowed:
     """What a direction may have: so many features, or any number at a penalty."""
 
     level: int
     penalty: float = 0.0
 
 
-class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What PDA and SPARDA share: checking, scaling, fitting, projecting."""
+class PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """The common part of `PDA` and `SPARDA`."""
 
     n_components: int | str
     divergence: str | Divergence | Callable
@@ -218,7 +218,7 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         run: Run,
         rng: np.random.Generator,
         earlier: NDArray[np.float64],
-        allowed: _Allowed,
+        allowed: Allowed,
     ) -> Solution:
         """The best direction after earlier ones."""
         return next_direction(
@@ -227,37 +227,36 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             problem.divergence,
             earlier,
             allowed.level,
-            lambda few, size: self._search(problem, few, run, rng, _Allowed(size, allowed.penalty)),
-            disjoint=self._disjoint,
-            uncorrelated=self._uncorrelated(problem.divergence),
+            lambda few, size: self._search(problem, few, run, rng, Allowed(size, allowed.penalty)),
+            self._apart(problem.divergence),
         )
 
     def _rest(self, problem: Problem, earlier: NDArray[np.float64]) -> Samples:
-        uncorrelated = self._uncorrelated(problem.divergence)
-        taken_out = constraints(problem.samples, problem.labels, earlier, uncorrelated)
+        apart = self._apart(problem.divergence)
+        taken_out = constraints(problem.samples, problem.labels, earlier, apart)
         return remainder(problem.samples, earlier, self._disjoint, taken_out)
 
-    def _uncorrelated(self, divergence: Divergence) -> bool:
-        """Whether further directions differ in their projections, since their length means nothing."""
-        return self.metric == "whitened" or divergence.degree == 0
+    def _apart(self, divergence: Divergence) -> Apart:
+        """How further directions differ; in their projections, where their length means nothing."""
+        return Apart(self._disjoint, self.metric == "whitened" or divergence.degree == 0)
 
     # What SPARDA does in another way.
     _disjoint = False
 
-    def _allowed(self, problem: Problem, run: Run, rng: np.random.Generator) -> _Allowed:
+    def _allowed(self, problem: Problem, run: Run, rng: np.random.Generator) -> Allowed:
         """What the first direction may have."""
-        return _Allowed(problem.n_features)
+        return Allowed(problem.n_features)
 
     def _allowed_next(
-        self, problem: Problem, rest: Samples, run: Run, rng: np.random.Generator, before: _Allowed
-    ) -> _Allowed:
+        self, problem: Problem, rest: Samples, run: Run, rng: np.random.Generator, before: Allowed
+    ) -> Allowed:
         """What a further direction may have."""
         return before
 
-    def _first(self, problem: Problem, run: Run, rng: np.random.Generator, allowed: _Allowed) -> Solution:
+    def _first(self, problem: Problem, run: Run, rng: np.random.Generator, allowed: Allowed) -> Solution:
         return self._search(problem, problem.samples, run, rng, allowed)
 
-    def _level(self, solution: Solution, allowed: _Allowed) -> int:
+    def _level(self, solution: Solution, allowed: Allowed) -> int:
         """Features that a direction may have in the problem that was solved."""
         return allowed.level
 
@@ -284,26 +283,21 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     _rules: dict[str, Any] = {}
 
     def _search(
-        self, problem: Problem, samples: Samples, run: Run, rng: np.random.Generator, allowed: _Allowed
+        self, problem: Problem, samples: Samples, run: Run, rng: np.random.Generator, allowed: Allowed
     ) -> Solution:
-        options: dict[str, Any] = {
-            "effort": self.effort,
-            "max_iter": self.max_iter,
-            "tol": self.tol,
-            "rng": rng,
-            "n_jobs": run.n_jobs,
-        }
+        settings = SearchSettings(
+            allowed.level, allowed.penalty, self.effort, self.max_iter, self.tol, run.n_jobs
+        )
         labels, divergence = problem.labels, problem.divergence
         if self.metric == "whitened":
-            return solve_whitened(samples, labels, divergence, level=allowed.level, **options)
-        options |= {"level": allowed.level, "penalty": allowed.penalty}
+            return solve_whitened(samples, labels, divergence, settings, rng)
         first = first_sample(samples, self.subsample)
         if first is not None:
-            return solve_growing(samples, labels, divergence, first=first, **options)
+            return solve_growing(samples, labels, divergence, settings, first=first, rng=rng)
         starts = None
         if self.effort == "thorough" and labels.n_groups == 2 and _relaxable(samples):
             starts = relaxed_starts(samples, labels, rng, count=8)
-        return solve(samples, labels, divergence, extra_starts=starts, **options)
+        return solve(samples, labels, divergence, settings, rng=rng, extra_starts=starts)
 
     def _store(
         self, problem: Problem, solutions: list[Solution], certificates: list[Certificate | None]
@@ -350,14 +344,14 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         rows = validate.check_rows(self, X, reset=False, streams=True)
         if self.scale == "within" and y is not None:
             return self._transform_within(rows, y)
-        factors = _inverse(self.scale_)
+        factors = inverse_or_zero(self.scale_)
         return times(rows, (self.components_ * factors).T.astype(rows.dtype))
 
     def _transform_within(self, rows: NDArray | sp.csr_matrix, y: ArrayLike) -> NDArray:
         codes = self._known_codes(y, rows.shape[0])
         result = np.zeros((rows.shape[0], len(self.components_)), rows.dtype)
         for code in range(len(self.classes_)):
-            weights = self.components_ * _inverse(self.group_deviations_[code])
+            weights = self.components_ * inverse_or_zero(self.group_deviations_[code])
             part = times(rows[codes == code], weights.T)
             result[codes == code] = part - weights @ self.group_means_[code]
         return result
@@ -415,318 +409,15 @@ class _PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         return tags
 
 
-class PDA(_PrincipalDifferences):
-    """Principal differences analysis: the direction on which the groups are furthest apart.
-
-    Maximises the squared 2-Wasserstein distance between the projected groups over all unit directions.
-
-    Parameters
-    ----------
-    n_components : int or "auto", default=1
-        Directions in succession, each orthogonal to those before it; with ``metric="whitened"`` or a
-        divergence that does not depend on scale, each with projections uncorrelated to theirs. "auto":
-        until what is left does not differ significantly (99 relabellings, 5 %).
-    divergence : str, Divergence or callable, default="wasserstein2"
-        What "different" means for two columns of numbers: a name from
-        `princdiff.divergences.available`, an object, or a function of two arrays.
-    scale : {None, "pooled", "within"}, default=None
-        None: features as measured. "pooled": divided by their standard deviation over all rows.
-        "within": mean zero and unit variance inside each group, so that only relationships between
-        features can differ.
-    metric : {"euclidean", "whitened"}, default="euclidean"
-        "euclidean": the divergence along unit directions, as in the paper. "whitened": relative to the
-        (shrunk) variance of all rows along the direction, an extension that sees differences in directions
-        of small variance.
-    max_iter : int, default=500
-        Iterations of the final ascent at most.
-    tol : float, default=1e-9
-        Relative gain below which the final ascent counts a step as none.
-    effort : {"fast", "default", "thorough"}, default="default"
-        How hard to search for the global optimum.
-    subsample : int, "auto" or None, default="auto"
-        Rows on which to search when there are many; growing samples and at last all rows settle what was
-        found. "auto": ten rows per feature, between 10 000 and 50 000, if there are at least five times as
-        many. None: search all rows.
-    certify : {"auto", True, False}, default="auto"
-        Compute an upper bound on what any direction could reach (two groups, ``metric="euclidean"``).
-        "auto": where that costs no more than the fit.
-    random_state : int, RandomState or None, default=None
-        Seed of the random starts.
-    n_jobs : int or None, default=None
-        Threads. The result does not depend on it.
-
-    Attributes
-    ----------
-    components_ : array of shape (n_components, n_features)
-        Unit directions in the scaled space; the first non-zero weight of each is positive.
-    divergences_ : array of shape (n_components,)
-        Squared Wasserstein distance (or another divergence) along each.
-    upper_bounds_ : array of shape (n_components,)
-        No unit direction with as many features, orthogonal to the earlier ones, has a larger divergence;
-        NaN where not computed. The fit is at most a share 1 - divergence / upper bound below the optimum.
-    certificates_ : list of Certificate or None
-        Where the bounds come from, in words, and whether they are proven.
-    shares_ : array of shape (n_components, n_features)
-        Share of each feature in the divergence; a row sums to 1. Beyond the first direction a share may be
-        negative. NaN for divergences that do not depend on scale, which have no shares.
-    support_ : bool array of shape (n_features,)
-        Features with a weight in any direction.
-    scale_ : array of shape (n_features,)
-        What features are divided by in `transform`: ones, their standard deviation over all rows
-        ("pooled"), or within the groups ("within").
-    group_means_, group_deviations_ : arrays of shape (n_groups, n_features)
-        For ``scale="within"``: moments of each group, used by `transform` where it is given the groups.
-    component_pvalues_ : array of shape (n_components,)
-        For "auto": p-values of what was left when each direction was found. Descriptive, since the earlier
-        directions were found with the same labels.
-    classes_ : array of shape (n_groups,)
-        The groups.
-    n_iter_ : int
-        Evaluations made in the search.
-    n_features_in_, feature_names_in_
-        What was seen in `fit`.
-
-    See Also
-    --------
-    SPARDA : The same with few features.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from princdiff import PDA
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(200, 3))
-    >>> X[100:, 1] *= 3
-    >>> pda = PDA(random_state=0).fit(X, np.repeat(["a", "b"], 100))
-    >>> int(np.abs(pda.components_[0]).argmax())
-    1
-    """
-
-    def __init__(
-        self,
-        n_components: int | str = 1,
-        *,
-        divergence: str | Divergence | Callable = "wasserstein2",
-        scale: Scale = None,
-        metric: str = "euclidean",
-        max_iter: int = 500,
-        tol: float = 1e-9,
-        effort: str = "default",
-        subsample: int | str | None = "auto",
-        certify: bool | str = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.divergence = divergence
-        self.scale = scale
-        self.metric = metric
-        self.max_iter = max_iter
-        self.tol = tol
-        self.effort = effort
-        self.subsample = subsample
-        self.certify = certify
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-
-class SPARDA(_PrincipalDifferences):
-    """Sparse principal differences analysis: a direction with few features, which names them.
-
-    Parameters
-    ----------
-    n_features : int, "auto" or None, default=None
-        At most so many features get a weight. "auto", or neither this nor ``penalty`` given: the number
-        with the largest held-out divergence.
-    penalty : float, "auto" or None, default=None
-        Instead of a number of features: maximise divergence - penalty * (sum of absolute weights) ** 2
-        over unit directions.
-    one_standard_error : bool, default=False
-        For "auto": the sparsest choice within one standard error of the best.
-    n_components : int or "auto", default=1
-        Directions in succession, as in `PDA`.
-    supports : {"shared", "disjoint"}, default="shared"
-        "shared": later directions may use the same features again and are orthogonal to the earlier ones
-        (their weights on common features cancel). "disjoint": they use other features only.
-    divergence : str, Divergence or callable, default="wasserstein2"
-        What "different" means for two columns of numbers, as in `PDA`.
-    method : {"search", "paper"}, default="search"
-        "paper": the paper's pipeline as printed (RELAX at ``penalty``, then tightening from its leading
-        eigenvector at that sparsity) instead of our search; two groups.
-    scale : {None, "pooled", "within"}, default=None
-        None: features as measured. "pooled": divided by their standard deviation over all rows.
-        "within": mean zero and unit variance inside each group.
-    metric : {"euclidean", "whitened"}, default="euclidean"
-        As in `PDA`; "whitened" goes with ``n_features``, not with ``penalty``.
-    max_iter : int, default=500
-        Iterations of the final ascent at most.
-    tol : float, default=1e-9
-        Relative gain below which the final ascent counts a step as none.
-    effort : {"fast", "default", "thorough"}, default="default"
-        How hard to search for the global optimum.
-    subsample : int, "auto" or None, default="auto"
-        Rows on which to search when there are many; growing samples and at last all rows settle what was
-        found. "auto": ten rows per feature, between 10 000 and 50 000, if there are at least five times as
-        many. None: search all rows.
-    certify : {"auto", True, False}, default="auto"
-        Compute an upper bound on what any direction could reach (two groups, ``metric="euclidean"``).
-        "auto": where that costs no more than the fit.
-    random_state : int, RandomState or None, default=None
-        Seed of the random starts and of the folds.
-    n_jobs : int or None, default=None
-        Threads. The result does not depend on it.
-
-    Attributes
-    ----------
-    components_, divergences_, upper_bounds_, certificates_, shares_, support_, scale_, classes_, n_iter_
-        As in `PDA`.
-    path_ : SparsityPath
-        For "auto": the held-out divergence along the path, and what was chosen.
-
-    See Also
-    --------
-    PDA : Without the restriction to few features.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from princdiff import SPARDA
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(200, 20))
-    >>> X[100:, 7] += 2
-    >>> sparda = SPARDA(n_features=1).fit(X, np.repeat([0, 1], 100))
-    >>> np.flatnonzero(sparda.support_)
-    array([7])
-    """
-
-    path_: SparsityPath
-
-    def __init__(
-        self,
-        n_features: int | str | None = None,
-        *,
-        penalty: float | str | None = None,
-        one_standard_error: bool = False,
-        n_components: int | str = 1,
-        supports: str = "shared",
-        divergence: str | Divergence | Callable = "wasserstein2",
-        method: str = "search",
-        scale: Scale = None,
-        metric: str = "euclidean",
-        max_iter: int = 500,
-        tol: float = 1e-9,
-        effort: str = "default",
-        subsample: int | str | None = "auto",
-        certify: bool | str = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features = n_features
-        self.penalty = penalty
-        self.one_standard_error = one_standard_error
-        self.n_components = n_components
-        self.supports = supports
-        self.divergence = divergence
-        self.method = method
-        self.scale = scale
-        self.metric = metric
-        self.max_iter = max_iter
-        self.tol = tol
-        self.effort = effort
-        self.subsample = subsample
-        self.certify = certify
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    _rules = {
-        "n_features": Either(Level(), None),
-        "penalty": Either(Number(0, closed="low"), "auto", None),
-        "method": Choice("search", "paper"),
-        "supports": Choice("shared", "disjoint"),
-    }
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.n_features is not None and self.penalty is not None:
-            raise ValueError(
-                f"give n_features or penalty, not both (got {self.n_features!r} and {self.penalty!r})"
-            )
-        if self.method == "paper" and self.penalty is None:
-            raise ValueError('method="paper" starts from a penalty: give penalty=')
-        if self.method == "paper" and not isinstance(get(self.divergence), Wasserstein2):
-            raise ValueError('method="paper" relaxes the squared Wasserstein distance; use "search"')
-        if self.method == "paper" and self.n_components != 1:
-            raise ValueError(f'method="paper" finds one direction, got n_components={self.n_components!r}')
-        if self.penalty is not None and self.n_components != 1 and self.supports != "disjoint":
-            raise ValueError(
-                'several directions with a penalty need supports="disjoint"; or give n_features instead'
-            )
-        if self.penalty is not None and self.metric == "whitened":
-            raise ValueError('metric="whitened" goes with n_features, not with penalty')
-
-    @property
-    def _disjoint(self) -> bool:  # type: ignore[override]
-        return self.supports == "disjoint"
-
-    def _allowed(self, problem: Problem, run: Run, rng: np.random.Generator) -> _Allowed:
-        if self.penalty is None and self.n_features not in (None, "auto"):
-            return _Allowed(validate.check_level(self.n_features, problem.n_features))
-        if self.penalty not in (None, "auto"):
-            return _Allowed(problem.n_features, float(self.penalty))  # type: ignore[arg-type]
-        choose = choose_level if self.penalty is None else choose_penalty
-        self.path_ = choose(
-            *self._tuning_rows(problem.samples, problem.labels, rng),
-            problem.divergence,
-            rng,
-            one_standard_error=self.one_standard_error,
-            n_jobs=run.n_jobs,
-        )
-        if self.penalty is None:
-            return _Allowed(int(self.path_.chosen))
-        return _Allowed(problem.n_features, self.path_.chosen)
-
-    def _allowed_next(
-        self, problem: Problem, rest: Samples, run: Run, rng: np.random.Generator, before: _Allowed
-    ) -> _Allowed:
-        if self.penalty is not None or self.n_features not in (None, "auto"):
-            return before
-        rows = self._tuning_rows(rest, problem.labels, rng)
-        return _Allowed(int(choose_level(*rows, problem.divergence, rng, n_jobs=run.n_jobs).chosen))
-
-    def _tuning_rows(
-        self, samples: Samples, labels: Labels, rng: np.random.Generator
-    ) -> tuple[Samples, Labels]:
-        """Rows on which to choose the sparsity: a sample, where there are many."""
-        first = first_sample(samples, self.subsample)
-        return (samples, labels) if first is None else one_sample(samples, labels, first, rng)
-
-    def _first(self, problem: Problem, run: Run, rng: np.random.Generator, allowed: _Allowed) -> Solution:
-        if self.method == "paper":
-            return relax_and_tighten(
-                problem.samples, problem.labels, allowed.penalty, rng, max_iter=self.max_iter, tol=self.tol
-            )
-        return super()._first(problem, run, rng, allowed)
-
-    def _level(self, solution: Solution, allowed: _Allowed) -> int:
-        # A penalised solution is compared with directions of as many features.
-        if self.penalty is None:
-            return allowed.level
-        return max(1, int(np.count_nonzero(solution.direction)))
-
-
 def _relaxable(samples: Samples) -> bool:
     """Whether the relaxation is small enough to help a thorough search."""
     return samples.n_rows <= 2000 and samples.n_features <= 500
 
 
-def _inverse(deviation: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
-
-
 def _root_mean_square(deviations: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """Standard deviation within the groups, shape (n_features,); 0 where a group has none."""
     largest = deviations.max(axis=0)
-    ratios = deviations * _inverse(largest)
+    ratios = deviations * inverse_or_zero(largest)
     return np.where(deviations.min(axis=0) > 0, largest * np.sqrt(shares @ ratios**2), 0.0)
 
 

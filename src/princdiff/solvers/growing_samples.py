@@ -10,7 +10,7 @@ that of covariances are looked at on all rows before the search ends.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,8 @@ from princdiff.divergences import Divergence
 from princdiff.parallel import single_threaded_blas
 from princdiff.solvers import starts
 from princdiff.solvers.ascent import Ascent, Tolerance, ascend
-from princdiff.solvers.search import EFFORTS, Search
+from princdiff.solvers.effort import SearchSettings
+from princdiff.solvers.search import Search
 from princdiff.solvers.solve import Solution, evaluate, in_units, settle
 from princdiff.solvers.sparsity import Sparsity, keep_largest, normalised, oriented
 
@@ -137,16 +138,11 @@ def solve_growing(
     samples: Samples,
     labels: Labels,
     divergence: Divergence,
+    settings: SearchSettings,
     *,
     first: int,
-    level: int,
-    penalty: float = 0.0,
-    effort: str = "default",
-    max_iter: int = 500,
-    tol: float = 1e-9,
     rng: np.random.Generator,
     extra_starts: NDArray | None = None,
-    n_jobs: int | None = None,
 ) -> Solution:
     """Best direction for one labelling of many rows; parameters and result as in `solve`.
 
@@ -154,19 +150,18 @@ def solve_growing(
     """
     samples = samples.usable(labels)
     if not samples.varying.any():
-        nothing = np.zeros(samples.n_features)
-        return Solution(0.0, nothing, nothing, 0)
-    cost = in_units(penalty, samples, divergence)
+        return Solution.nothing(samples.n_features)
+    settings = in_units(settings, samples, divergence)
     with single_threaded_blas():
         nested = _Nested.draw(samples, labels, first, rng)
         few, few_labels = nested.sample(first)
-        search = Search(few, few_labels, divergence, level, cost, EFFORTS[effort], rng, n_jobs)
+        search = Search(few, few_labels, divergence, settings, rng)
         search.run(extra_starts)
         finds = search.pool.best(max(2, search.effort.finalists))
-        climb = _Climb(divergence, search.level, cost, n_jobs, search.n_iter)
+        climb = _GrowingClimb(divergence, replace(settings, level=search.level), search.n_iter)
         for size in nested.sizes[1:]:
             finds = _contenders(climb.ascend(*nested.sample(size), finds, _ON_SAMPLES))
-        if level < samples.n_features or cost:
+        if settings.level < samples.n_features or settings.penalty:
             # Which features take part is settled by all rows: a sample may have missed them.
             largest = nested.sample(nested.sizes[-1])
             seen = climb.seen_by_all_rows(samples, labels, largest, search.effort.n_spread, rng)
@@ -175,23 +170,20 @@ def solve_growing(
         finds = finds[:2].astype(np.float64)
         # Deflated rows need all features, so that they cannot be cut down to a support.
         if samples.basis is not None or samples.n_rows * np.count_nonzero(finds[0]) <= _SMOOTH:
-            direction, spent = settle(
-                samples, labels, divergence, finds, cost, search.effort, Tolerance(max_iter, tol, 10)
-            )
+            direction, spent = settle(samples, labels, divergence, finds, settings)
         else:
-            direction, spent = _settle_smooth(samples, labels, divergence, finds[0], cost, max_iter, tol)
+            direction, spent = _settle_smooth(samples, labels, divergence, finds[0], settings)
         value, gradient = evaluate(samples.astype(np.float64), labels, divergence, direction)
         scale = samples.unit**divergence.degree
         return Solution(value * scale, direction, gradient * scale, climb.n_iter + spent)
 
 
-class _Climb:
+class _GrowingClimb:
     """Finds of a search on a sample, taken up by more and more rows."""
 
-    def __init__(
-        self, divergence: Divergence, level: int, penalty: float, n_jobs: int | None, n_iter: int
-    ) -> None:
-        self._divergence, self._level, self._penalty, self._n_jobs = divergence, level, penalty, n_jobs
+    def __init__(self, divergence: Divergence, settings: SearchSettings, n_iter: int) -> None:
+        self._divergence, self._n_jobs = divergence, settings.n_jobs
+        self._level, self._penalty = settings.level, settings.penalty
         self.n_iter = n_iter
 
     def _sparsity(self, count: int) -> Sparsity:
@@ -293,44 +285,54 @@ def _settle_smooth(
     labels: Labels,
     divergence: Divergence,
     start: NDArray[np.float64],
-    penalty: float,
-    max_iter: int,
-    tol: float,
+    settings: SearchSettings,
 ) -> tuple[NDArray[np.float64], int]:
     """Quasi-Newton ascent on the support of a direction: most of the way in single, the end in double."""
     used = np.flatnonzero(start)
     own = samples if len(used) == len(start) else samples.restrict(used)
-    signs = np.sign(start[used])
-    found, n_coarse = _quasi_newton(
-        own, labels, divergence, start[used], signs, penalty, max_iter, _SINGLE_PRECISION
-    )
+    smooth = _SmoothObjective(labels, divergence, settings.penalty, np.sign(start[used]))
+    found, n_coarse = _quasi_newton(smooth, own, start[used], settings.max_iter, _SINGLE_PRECISION)
     # Relative gains are squares of what a direction still moves: far below the tolerance of values.
     exact = own.astype(np.float64)
-    found, n_fine = _quasi_newton(exact, labels, divergence, found, signs, penalty, max_iter, 1e-4 * tol)
+    found, n_fine = _quasi_newton(smooth, exact, found, settings.max_iter, 1e-4 * settings.tol)
     direction = np.zeros_like(start)
     direction[used] = found
     return oriented(direction), n_coarse + n_fine
 
 
+@dataclass(frozen=True)
+class _SmoothObjective:
+    """A divergence less its penalty, smooth as long as penalised weights keep their signs."""
+
+    labels: Labels
+    divergence: Divergence
+    penalty: float
+    signs: NDArray[np.float64]
+
+    def __call__(self, samples: Samples, direction: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Objective of a unit direction and its slope."""
+        value, gradient = evaluate(samples, self.labels, self.divergence, direction)
+        l1 = np.abs(direction).sum()
+        slope = gradient.astype(np.float64) - 2.0 * self.penalty * l1 * self.signs
+        return value - self.penalty * l1**2, slope
+
+    @property
+    def bounds(self) -> list[tuple[float | None, float | None]] | None:
+        """Beyond zero the penalty has a kink."""
+        if not self.penalty:
+            return None
+        return [(0.0, None) if sign > 0 else (None, 0.0) for sign in self.signs]
+
+
 def _quasi_newton(
-    samples: Samples,
-    labels: Labels,
-    divergence: Divergence,
-    start: NDArray[np.float64],
-    signs: NDArray[np.float64],
-    penalty: float,
-    max_iter: int,
-    gain: float,
+    smooth: _SmoothObjective, samples: Samples, start: NDArray[np.float64], max_iter: int, gain: float
 ) -> tuple[NDArray[np.float64], int]:
-    """The best direction that L-BFGS sees, and evaluations; penalised weights keep their signs."""
+    """The best direction that L-BFGS sees, and evaluations."""
     best: dict[str, Any] = {"objective": -np.inf, "direction": start, "n_iter": 0, "scale": 1.0}
 
     def descend(point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         direction = normalised(point[None])[0]
-        value, gradient = evaluate(samples, labels, divergence, direction)
-        l1 = np.abs(direction).sum()
-        objective = value - penalty * l1**2
-        slope = gradient.astype(np.float64) - 2.0 * penalty * l1 * signs
+        objective, slope = smooth(samples, direction)
         if best["n_iter"] == 0:
             best["scale"] = 1.0 / max(abs(objective), np.finfo(float).tiny)
         best["n_iter"] += 1
@@ -339,8 +341,6 @@ def _quasi_newton(
         tangent = (slope - (slope @ direction) * direction) / np.linalg.norm(point)
         return -objective * best["scale"], -tangent * best["scale"]
 
-    # Beyond zero the penalty has a kink.
-    bounds = [(0.0, None) if sign > 0 else (None, 0.0) for sign in signs] if penalty else None
     limits = {"maxfun": max_iter, "maxiter": max_iter, "ftol": gain, "gtol": 1e-9, "maxcor": 20}
-    minimize(descend, start, jac=True, method="L-BFGS-B", bounds=bounds, options=limits)
+    minimize(descend, start, jac=True, method="L-BFGS-B", bounds=smooth.bounds, options=limits)
     return best["direction"], best["n_iter"]

@@ -24,7 +24,7 @@ _EXACT_IN_SINGLE = 2**24
 
 
 @dataclass(frozen=True)
-class Comparison:
+class CellComparison:
     """Cells that are compared with each other.
 
     Attributes
@@ -105,7 +105,7 @@ def obs_column(adata: Any, name: Any, parameter: str) -> pd.Series:
 
 def find_comparisons(
     adata: Any, groupby: str, groups: Sequence[str] | str | None, reference: str | None
-) -> list[Comparison]:
+) -> list[CellComparison]:
     """Which cells to compare, from the arguments that scanpy's users know.
 
     Parameters
@@ -121,7 +121,7 @@ def find_comparisons(
 
     Returns
     -------
-    list of Comparison
+    list of CellComparison
         Two groups and "rest" are one comparison, not two mirror images.
     """
     column = obs_column(adata, groupby, "groupby")
@@ -178,7 +178,7 @@ def _refuse_unknown(name: str, levels: list[str], groupby: str) -> None:
         )
 
 
-def _pair(labels: NDArray, group: str, reference: str, groupby: str) -> Comparison:
+def _pair(labels: NDArray, group: str, reference: str, groupby: str) -> CellComparison:
     inside = labels == group
     cells = np.ones(len(labels), dtype=bool) if reference == REST else inside | (labels == reference)
     codes = (~inside[cells]).astype(np.uint8)
@@ -187,10 +187,10 @@ def _pair(labels: NDArray, group: str, reference: str, groupby: str) -> Comparis
             raise ValueError(
                 f"group {name!r} of adata.obs[{groupby!r}] has fewer than two cells; leave it out: groups="
             )
-    return Comparison(group, reference, cells, codes, (group, reference))
+    return CellComparison(group, reference, cells, codes, (group, reference))
 
 
-def _joint(labels: NDArray, wanted: list[str]) -> Comparison:
+def _joint(labels: NDArray, wanted: list[str]) -> CellComparison:
     if len(wanted) < 2:
         raise ValueError(
             f"reference=None compares groups with each other; groups has one only, {wanted[0]!r}"
@@ -199,7 +199,7 @@ def _joint(labels: NDArray, wanted: list[str]) -> Comparison:
     codes = np.array([wanted.index(label) for label in labels[cells]])
     if len(wanted) > 200:
         raise ValueError(f"{len(wanted)} groups are too many to compare jointly; name some with groups=")
-    return Comparison("all", "each other", cells, codes.astype(np.uint8), tuple(wanted), joint=True)
+    return CellComparison("all", "each other", cells, codes.astype(np.uint8), tuple(wanted), joint=True)
 
 
 def take_matrix(adata: Any, layer: str | None, obsm: str | None, mask_var: Any) -> Matrix:

@@ -67,7 +67,7 @@ class Labellings:
     ) -> tuple[NDArray, NDArray | None]:
         """Divergences of some labellings over the grid, and their directions if wanted."""
         path = solve_grid(self.samples, self.labels(indices), self.divergence, grid, self.seed, whitened)
-        # Relative divergences have no unit; the others are told in that of the scaled features.
+        # Relative divergences have no unit; the others are in that of the scaled features.
         unit = self.samples.unit**self.divergence.degree
         units = np.repeat([unit, 1.0], [len(grid.euclidean), len(grid.whitened)])
         if not keep:

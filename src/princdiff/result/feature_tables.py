@@ -54,8 +54,8 @@ def single_features(
     prepared : Prepared
         Rows and groups.
     deviations : array of shape (n_features,) or None
-        What features are divided by before their divergences are told; means and standard deviations are
-        told as measured.
+        What features are divided by before their divergences are computed; means and standard deviations
+        are given as measured.
     rng : Generator
         For the part of a difference that chance explains.
 

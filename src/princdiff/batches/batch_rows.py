@@ -21,7 +21,7 @@ PERIODS = {"hour": "h", "day": "D", "week": "W", "month": "M", "quarter": "Q", "
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class BatchPlan:
     """The reference, its own batches if it has some, and the batches to compare with it."""
 
     reference: Table
@@ -31,7 +31,7 @@ class Plan:
     notes: list[str]
 
 
-def plan_of_list(batches: Any, reference: Any) -> Plan:
+def plan_of_list(batches: Any, reference: Any) -> BatchPlan:
     """Batches that are tables of their own.
 
     Parameters
@@ -43,7 +43,7 @@ def plan_of_list(batches: Any, reference: Any) -> Plan:
 
     Returns
     -------
-    Plan
+    BatchPlan
     """
     if isinstance(batches, Mapping):
         named = {str(name): table for name, table in batches.items()}
@@ -69,7 +69,7 @@ def plan_of_list(batches: Any, reference: Any) -> Plan:
         name = stem(Path(reference)) if isinstance(reference, (str, Path)) else "the reference"
     if not named:
         raise ValueError("there is no batch to compare with the reference")
-    return Plan(read(reference, "the reference"), name, [], named, [])
+    return BatchPlan(read(reference, "the reference"), name, [], named, [])
 
 
 def _batch_names(tables: Sequence[Any]) -> list[str]:
@@ -89,7 +89,7 @@ def _batch_names(tables: Sequence[Any]) -> list[str]:
     return names
 
 
-def plan_in_time(table: Any, reference: Any, time: str, every: str) -> Plan:
+def plan_in_time(table: Any, reference: Any, time: str, every: str) -> BatchPlan:
     """Batches that are periods of one table.
 
     Parameters
@@ -105,7 +105,7 @@ def plan_in_time(table: Any, reference: Any, time: str, every: str) -> Plan:
 
     Returns
     -------
-    Plan
+    BatchPlan
     """
     source = read(table, "the table")
     periods, notes = _periods_of(source, time, every)
@@ -127,12 +127,14 @@ def plan_in_time(table: Any, reference: Any, time: str, every: str) -> Plan:
         other = read(reference, "the reference")
         if time in other.columns:
             other = _from_rows(_without(other, time), other.label)
-        return Plan(other, other.label, [], {period: frame.iloc[rows[period]] for period in order}, notes)
+        return BatchPlan(
+            other, other.label, [], {period: frame.iloc[rows[period]] for period in order}, notes
+        )
     inside = np.concatenate([rows[period] for period in chosen])
     starts = np.cumsum([0, *(len(rows[period]) for period in chosen)])
     parts = [np.arange(start, stop) for start, stop in pairwise(starts)]
     name = chosen[0] if len(chosen) == 1 else f"{chosen[0]} to {chosen[-1]}"
-    return Plan(
+    return BatchPlan(
         _from_rows(frame.iloc[inside], name),
         name,
         parts if len(parts) > 2 else [],

@@ -121,8 +121,8 @@ class BatchesResult:
         -------
         str
         """
-        from princdiff.present.batches import batches_lines
-        from princdiff.present.terminal import Screen
+        from princdiff.present.batch_views import batches_lines
+        from princdiff.present.text_layout import Screen
 
         return "\n".join(batches_lines(self, Screen(width=width)))
 
@@ -147,6 +147,6 @@ class BatchesResult:
         -------
         Axes
         """
-        from princdiff.present.batches import effects_over_batches
+        from princdiff.present.batch_views import effects_over_batches
 
         return effects_over_batches(self, ax)

@@ -11,7 +11,7 @@ from princdiff.data.labels import HELD_OUT, Labels
 from princdiff.divergences import Energy, Wasserstein2, WassersteinP, Workspace
 from princdiff.divergences.sorting import tie_share
 from princdiff.kernels import engine
-from princdiff.kernels.divergences import DivergenceKernel
+from princdiff.kernels.column_divergences import DivergenceKernel
 
 KERNELS = {
     "pd_wasserstein2": Wasserstein2(),

@@ -10,8 +10,9 @@ from princdiff import PDA, SPARDA
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
 from princdiff.divergences import Wasserstein2
-from princdiff.solvers import growing
-from princdiff.solvers.growing import _Nested, _settle_smooth, first_sample
+from princdiff.solvers import growing_samples as growing
+from princdiff.solvers.effort import SearchSettings
+from princdiff.solvers.growing_samples import _Nested, _settle_smooth, first_sample
 from princdiff.solvers.solve import evaluate
 
 
@@ -76,7 +77,9 @@ def test_the_smooth_ascent_ends_at_an_optimum(penalty):
     X, y = rows_and_labels(6000, 5, seed=1)
     samples, labels = Samples(X, "pooled"), Labels(y, 2)
     start = np.ones(5) / np.sqrt(5)
-    direction, _ = _settle_smooth(samples, labels, Wasserstein2(), start, penalty, 200, 1e-9)
+    direction, _ = _settle_smooth(
+        samples, labels, Wasserstein2(), start, SearchSettings(5, penalty, max_iter=200)
+    )
 
     def objective(b):
         return (

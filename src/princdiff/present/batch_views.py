@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from princdiff.present.terminal import Column, Screen, bar, drawn_table, shorten
+from princdiff.present.text_layout import Screen, TextColumn, bar, drawn_table, shorten
 from princdiff.printable import printable
 
 if TYPE_CHECKING:
@@ -84,13 +84,13 @@ def batches_lines(result: BatchesResult, screen: Screen, notes: Sequence[str] | 
     names = [shorten(printable(name), 30) for name in frame["batch"]]
     room = max(10, screen.width - max(map(len, names)) - width - 45)
     columns = [
-        Column("batch", names),
-        Column("rows", [str(rows) for rows in frame["rows"]], right=True),
-        Column("effect", [f"{effect:.2f}" for effect in frame["effect"]], right=True),
-        Column("", [bar(effect / largest, width, screen.drawn) for effect in frame["effect"]]),
-        Column("adjusted p", [f"{pvalue:.2g}" for pvalue in frame["adjusted"]], right=True),
-        Column("", marks),
-        Column("columns", [shorten(printable(", ".join(names)), room) for names in frame["columns"]]),
+        TextColumn("batch", names),
+        TextColumn("rows", [str(rows) for rows in frame["rows"]], right=True),
+        TextColumn("effect", [f"{effect:.2f}" for effect in frame["effect"]], right=True),
+        TextColumn("", [bar(effect / largest, width, screen.drawn) for effect in frame["effect"]]),
+        TextColumn("adjusted p", [f"{pvalue:.2g}" for pvalue in frame["adjusted"]], right=True),
+        TextColumn("", marks),
+        TextColumn("columns", [shorten(printable(", ".join(names)), room) for names in frame["columns"]]),
     ]
     lines += ["", *drawn_table(columns, screen)]
     if result.band[1] == result.band[1]:

@@ -6,20 +6,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.utils import Bunch
 
-from princdiff import datasets
 from princdiff.datasets import (
+    downloads,
     load_madelon,
     load_zeisel,
     log2_cpm,
     make_block_gaussians,
     make_gaussian_pair,
 )
+from princdiff.datasets import madelon as madelon_loader
+from princdiff.datasets import zeisel as zeisel_loader
 
 
 @pytest.fixture
 def no_data_variable(monkeypatch):
-    monkeypatch.delenv(datasets.DATA_VARIABLE, raising=False)
+    monkeypatch.delenv(downloads.DATA_VARIABLE, raising=False)
 
 
 # ---------------------------------------------------------------- simulated data
@@ -275,10 +278,10 @@ def openml_madelon():
 
 def test_openml_rows_are_split_and_classes_translated():
     data, classes = openml_madelon()
-    train, target = datasets._split_openml_madelon(data, classes, "train")
+    train, target = madelon_loader._split_openml_madelon(data, classes, "train")
     np.testing.assert_array_equal(train, data[:2000])
     assert target[:4].tolist() == [-1, 1, -1, 1]
-    valid, target = datasets._split_openml_madelon(data, classes, "valid")
+    valid, target = madelon_loader._split_openml_madelon(data, classes, "valid")
     np.testing.assert_array_equal(valid, data[2000:])
     assert target.shape == (600,)
 
@@ -293,7 +296,7 @@ def test_openml_table_of_another_kind_is_refused():
         (data, np.full(2600, "3")),
     ]:
         with pytest.raises(ValueError, match="not the expected table"):
-            datasets._split_openml_madelon(table, labels, "train")
+            madelon_loader._split_openml_madelon(table, labels, "train")
 
 
 @pytest.mark.usefixtures("no_data_variable")
@@ -303,9 +306,9 @@ def test_download_asks_openml_only_where_there_is_no_local_file(tmp_path, monkey
     def fetch(name, *, version, as_frame, data_home):
         asked.append((name, version, data_home))
         data, classes = openml_madelon()
-        return datasets.Bunch(data=data, target=classes)
+        return Bunch(data=data, target=classes)
 
-    monkeypatch.setattr(datasets, "fetch_openml", fetch)
+    monkeypatch.setattr(madelon_loader, "fetch_openml", fetch)
     assert load_madelon(download=True, data_home=tmp_path).data.shape == (2000, 500)
     assert asked == [("madelon", 1, tmp_path)]
     # A directory without the file does not stand in the way of a download ...
@@ -429,7 +432,7 @@ def write_gz(path: Path, text: str) -> Path:
 @pytest.mark.parametrize("rows_at_once", [1, 2, 1000])
 def test_geo_counts_are_cells_by_genes(tmp_path, rows_at_once):
     path = write_gz(tmp_path / "counts.txt.gz", GEO_COUNTS)
-    counts, genes, cells = datasets._parse_geo_counts(path, rows_at_once=rows_at_once)
+    counts, genes, cells = zeisel_loader._parse_geo_counts(path, rows_at_once=rows_at_once)
     expected = [[0, 1, 0, 5, 0], [3, 0, 0, 0, 0], [0, 7, 2, 0, 0]]
     np.testing.assert_array_equal(counts.toarray(), expected)
     assert counts.format == "csr" and counts.dtype == np.int32 and counts.nnz == 5
@@ -452,12 +455,12 @@ def test_geo_counts_are_cells_by_genes(tmp_path, rows_at_once):
 def test_malformed_geo_counts_are_refused(tmp_path, text):
     path = write_gz(tmp_path / "counts.txt.gz", text)
     with pytest.raises(ValueError, match=r"not all integers|has no rows|Expected 4 fields|No col"):
-        datasets._parse_geo_counts(path)
+        zeisel_loader._parse_geo_counts(path)
 
 
 def test_geo_cells_follow_the_order_of_the_counts(tmp_path):
     path = write_gz(tmp_path / "cells.txt.gz", GEO_CELLS)
-    found = datasets._parse_geo_cells(path, np.array(["cell_A", "cell_B", "cell_C"]))
+    found = zeisel_loader._parse_geo_cells(path, np.array(["cell_A", "cell_B", "cell_C"]))
     assert found["tissue"].tolist() == ["sscortex", "sscortex", "ca1hippocampus"]
     assert found["sex"].tolist() == ["0", "1", "-1"]
     assert found["age"].tolist() == ["", "21", ""]
@@ -468,10 +471,10 @@ def test_geo_cells_follow_the_order_of_the_counts(tmp_path):
 def test_geo_cells_that_do_not_fit_are_refused(tmp_path):
     path = write_gz(tmp_path / "cells.txt.gz", GEO_CELLS)
     with pytest.raises(ValueError, match="no !Sample_ line names the cells"):
-        datasets._parse_geo_cells(path, np.array(["cell_A", "cell_X"]))
+        zeisel_loader._parse_geo_cells(path, np.array(["cell_A", "cell_X"]))
     write_gz(path, GEO_CELLS.replace("source_name", "other"))
     with pytest.raises(ValueError, match="source_name_ch1, which names the tissue"):
-        datasets._parse_geo_cells(path, np.array(["cell_A"]))
+        zeisel_loader._parse_geo_cells(path, np.array(["cell_A"]))
 
 
 @pytest.mark.usefixtures("no_data_variable")
@@ -483,7 +486,7 @@ def test_download_from_geo_is_kept_and_read_like_a_local_file(tmp_path, monkeypa
         "_GEO_CELLS_URL": write_gz(source / "cells.txt.gz", GEO_CELLS).as_uri(),
     }
     for name, url in urls.items():
-        monkeypatch.setattr(datasets, name, url)
+        monkeypatch.setattr(zeisel_loader, name, url)
     first = load_zeisel(download=True, data_home=home)
     assert first.tissue.tolist() == ["sscortex", "sscortex", "ca1hippocampus"]
     assert first.total_mRNA_mol.tolist() == [6, 3, 9]
@@ -510,9 +513,9 @@ def test_a_download_that_breaks_off_leaves_nothing(tmp_path, monkeypatch):
     def copy_a_part(response, stream):
         stream.write(response.read(3))
 
-    monkeypatch.setattr(datasets.shutil, "copyfileobj", copy_a_part)
+    monkeypatch.setattr(downloads.shutil, "copyfileobj", copy_a_part)
     with pytest.raises(OSError, match="broke off"):
-        datasets._download(source.as_uri(), home)
+        downloads.download_file(source.as_uri(), home)
     assert list(home.iterdir()) == []
 
 
@@ -526,7 +529,7 @@ def test_a_download_that_breaks_off_leaves_nothing(tmp_path, monkeypatch):
     ],
 )
 def test_unique_names(names, expected):
-    assert datasets._unique_names(names) == expected
+    assert zeisel_loader._unique_names(names) == expected
 
 
 # ---------------------------------------------------------------- the real data
@@ -538,7 +541,7 @@ def test_madelon_is_what_its_description_says(madelon):
     assert set(madelon.target) == {-1, 1}
     np.testing.assert_array_equal(madelon.data, np.rint(madelon.data))
     assert len(set(madelon.relevant.tolist())) == 20
-    assert tuple(madelon.data[0, :4]) == datasets._MADELON_TRAIN_START
+    assert tuple(madelon.data[0, :4]) == madelon_loader._MADELON_TRAIN_START
 
 
 def test_madelon_relevant_columns_have_rank_five(madelon):
@@ -566,7 +569,7 @@ def test_madelon_other_subsets():
     valid = load_madelon(subset="valid")
     assert valid.data.shape == (600, 500)
     assert np.unique(valid.target, return_counts=True)[1].tolist() == [300, 300]
-    assert tuple(valid.data[0, :4]) == datasets._MADELON_VALID_START
+    assert tuple(valid.data[0, :4]) == madelon_loader._MADELON_VALID_START
     assert load_madelon(subset="test").data.shape == (1800, 500)
 
 

@@ -1,0 +1,204 @@
+"""Sparse principal differences analysis: a direction with few features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from princdiff.data import validate
+from princdiff.data.labels import Labels
+from princdiff.data.parameters import Choice, Either, Level, Number
+from princdiff.data.problem import Problem, Run
+from princdiff.data.samples import Samples, Scale
+from princdiff.divergences import Divergence, Wasserstein2, get
+from princdiff.estimators.fitting import Allowed, PrincipalDifferences
+from princdiff.inference.tuning import SparsityPath, choose_level, choose_penalty
+from princdiff.solvers.growing_samples import first_sample, one_sample
+from princdiff.solvers.relax_and_tighten import relax_and_tighten
+from princdiff.solvers.solve import Solution
+
+
+class SPARDA(PrincipalDifferences):
+    """Sparse principal differences analysis: a direction with few features, which names them.
+
+    Parameters
+    ----------
+    n_features : int, "auto" or None, default=None
+        At most so many features get a weight. "auto", or neither this nor ``penalty`` given: the number
+        with the largest held-out divergence.
+    penalty : float, "auto" or None, default=None
+        Instead of a number of features: maximise divergence - penalty * (sum of absolute weights) ** 2
+        over unit directions.
+    one_standard_error : bool, default=False
+        For "auto": the sparsest choice within one standard error of the best.
+    n_components : int or "auto", default=1
+        Directions in succession, as in `PDA`.
+    supports : {"shared", "disjoint"}, default="shared"
+        "shared": later directions may use the same features again and are orthogonal to the earlier ones
+        (their weights on common features cancel). "disjoint": they use other features only.
+    divergence : str, Divergence or callable, default="wasserstein2"
+        What "different" means for two columns of numbers, as in `PDA`.
+    method : {"search", "paper"}, default="search"
+        "paper": the paper's pipeline as printed (RELAX at ``penalty``, then tightening from its leading
+        eigenvector at that sparsity) instead of our search; two groups.
+    scale : {None, "pooled", "within"}, default=None
+        None: features as measured. "pooled": divided by their standard deviation over all rows.
+        "within": mean zero and unit variance inside each group.
+    metric : {"euclidean", "whitened"}, default="euclidean"
+        As in `PDA`; "whitened" goes with ``n_features``, not with ``penalty``.
+    max_iter : int, default=500
+        Iterations of the final ascent at most.
+    tol : float, default=1e-9
+        Relative gain below which the final ascent counts a step as none.
+    effort : {"fast", "default", "thorough"}, default="default"
+        How hard to search for the global optimum.
+    subsample : int, "auto" or None, default="auto"
+        Rows on which to search when there are many; growing samples and at last all rows settle what was
+        found. "auto": ten rows per feature, between 10 000 and 50 000, if there are at least five times as
+        many. None: search all rows.
+    certify : {"auto", True, False}, default="auto"
+        Compute an upper bound on what any direction could reach (two groups, ``metric="euclidean"``).
+        "auto": where that costs no more than the fit.
+    random_state : int, RandomState or None, default=None
+        Seed of the random starts and of the folds.
+    n_jobs : int or None, default=None
+        Threads. The result does not depend on it.
+
+    Attributes
+    ----------
+    components_, divergences_, upper_bounds_, certificates_, shares_, support_, scale_, classes_, n_iter_
+        As in `PDA`.
+    path_ : SparsityPath
+        For "auto": the held-out divergence along the path, and what was chosen.
+
+    See Also
+    --------
+    PDA : Without the restriction to few features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from princdiff import SPARDA
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 20))
+    >>> X[100:, 7] += 2
+    >>> sparda = SPARDA(n_features=1).fit(X, np.repeat([0, 1], 100))
+    >>> np.flatnonzero(sparda.support_)
+    array([7])
+    """
+
+    path_: SparsityPath
+
+    def __init__(
+        self,
+        n_features: int | str | None = None,
+        *,
+        penalty: float | str | None = None,
+        one_standard_error: bool = False,
+        n_components: int | str = 1,
+        supports: str = "shared",
+        divergence: str | Divergence | Callable = "wasserstein2",
+        method: str = "search",
+        scale: Scale = None,
+        metric: str = "euclidean",
+        max_iter: int = 500,
+        tol: float = 1e-9,
+        effort: str = "default",
+        subsample: int | str | None = "auto",
+        certify: bool | str = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_features = n_features
+        self.penalty = penalty
+        self.one_standard_error = one_standard_error
+        self.n_components = n_components
+        self.supports = supports
+        self.divergence = divergence
+        self.method = method
+        self.scale = scale
+        self.metric = metric
+        self.max_iter = max_iter
+        self.tol = tol
+        self.effort = effort
+        self.subsample = subsample
+        self.certify = certify
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    _rules = {
+        "n_features": Either(Level(), None),
+        "penalty": Either(Number(0, closed="low"), "auto", None),
+        "method": Choice("search", "paper"),
+        "supports": Choice("shared", "disjoint"),
+    }
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.n_features is not None and self.penalty is not None:
+            raise ValueError(
+                f"give n_features or penalty, not both (got {self.n_features!r} and {self.penalty!r})"
+            )
+        if self.method == "paper" and self.penalty is None:
+            raise ValueError('method="paper" starts from a penalty: give penalty=')
+        if self.method == "paper" and not isinstance(get(self.divergence), Wasserstein2):
+            raise ValueError('method="paper" relaxes the squared Wasserstein distance; use "search"')
+        if self.method == "paper" and self.n_components != 1:
+            raise ValueError(f'method="paper" finds one direction, got n_components={self.n_components!r}')
+        if self.penalty is not None and self.n_components != 1 and self.supports != "disjoint":
+            raise ValueError(
+                'several directions with a penalty need supports="disjoint"; or give n_features instead'
+            )
+        if self.penalty is not None and self.metric == "whitened":
+            raise ValueError('metric="whitened" goes with n_features, not with penalty')
+
+    @property
+    def _disjoint(self) -> bool:  # type: ignore[override]
+        return self.supports == "disjoint"
+
+    def _allowed(self, problem: Problem, run: Run, rng: np.random.Generator) -> Allowed:
+        if self.penalty is None and self.n_features not in (None, "auto"):
+            return Allowed(validate.check_level(self.n_features, problem.n_features))
+        if self.penalty not in (None, "auto"):
+            return Allowed(problem.n_features, float(self.penalty))  # type: ignore[arg-type]
+        choose = choose_level if self.penalty is None else choose_penalty
+        self.path_ = choose(
+            *self._tuning_rows(problem.samples, problem.labels, rng),
+            problem.divergence,
+            rng,
+            one_standard_error=self.one_standard_error,
+            n_jobs=run.n_jobs,
+        )
+        if self.penalty is None:
+            return Allowed(int(self.path_.chosen))
+        return Allowed(problem.n_features, self.path_.chosen)
+
+    def _allowed_next(
+        self, problem: Problem, rest: Samples, run: Run, rng: np.random.Generator, before: Allowed
+    ) -> Allowed:
+        if self.penalty is not None or self.n_features not in (None, "auto"):
+            return before
+        rows = self._tuning_rows(rest, problem.labels, rng)
+        return Allowed(int(choose_level(*rows, problem.divergence, rng, n_jobs=run.n_jobs).chosen))
+
+    def _tuning_rows(
+        self, samples: Samples, labels: Labels, rng: np.random.Generator
+    ) -> tuple[Samples, Labels]:
+        """Rows on which to choose the sparsity: a sample, where there are many."""
+        first = first_sample(samples, self.subsample)
+        return (samples, labels) if first is None else one_sample(samples, labels, first, rng)
+
+    def _first(self, problem: Problem, run: Run, rng: np.random.Generator, allowed: Allowed) -> Solution:
+        if self.method == "paper":
+            return relax_and_tighten(
+                problem.samples, problem.labels, allowed.penalty, rng, max_iter=self.max_iter, tol=self.tol
+            )
+        return super()._first(problem, run, rng, allowed)
+
+    def _level(self, solution: Solution, allowed: Allowed) -> int:
+        # A penalised solution is compared with directions of as many features.
+        if self.penalty is None:
+            return allowed.level
+        return max(1, int(np.count_nonzero(solution.direction)))
