@@ -223,7 +223,7 @@ def _local_weight(problem: Problem) -> float:
     """
     if problem.n_features == 1 or any(kind != "number" for kind in problem.kinds):
         return 2.0
-    return float(np.clip(16 / problem.n_features, 2.0, 8.0))
+    return float(np.clip(20 / problem.n_features, 2.0, 10.0))
 
 
 def _kernel_cell(kernel: RowKernel, prefix: str, local_weight: float) -> Cell:
