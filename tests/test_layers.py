@@ -173,3 +173,10 @@ def test_at_most_seven_parameters_inside():
                 many.add(f"{name}.{function}")
     assert len(MANY_PARAMETERS) <= 10
     assert many == MANY_PARAMETERS
+
+
+def test_tests_mirror_the_rooms():
+    here = Path(__file__).parent
+    beside = {"docs", "tools"}  # Tests of what is no part of the package.
+    rooms = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    assert {path.name for path in here.iterdir() if list(path.glob("test_*.py"))} - beside == rooms

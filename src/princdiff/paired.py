@@ -16,16 +16,17 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from princdiff.data import parameters, validate
 from princdiff.data.row_chunks import times
+from princdiff.estimators.fitting import ProjectingEstimator
 from princdiff.inference.permutation import PermutationResult, permutation_test
 from princdiff.solvers.sparsity import oriented
 
 
-class PairedPDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class PairedPDA(ProjectingEstimator):
     """Directions along which units moved most between two measurements.
 
     Parameters
@@ -94,16 +95,9 @@ class PairedPDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         rows = validate.check_rows(self, X, reset=False, streams=True)
         return times(rows, self.components_.T.astype(rows.dtype))
 
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
         tags.target_tags.two_d_labels = True
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 

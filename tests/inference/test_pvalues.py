@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import ast
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import stats
 
+import princdiff
 from princdiff.inference.pvalues import (
     benjamini_hochberg,
     holm,
@@ -132,3 +137,16 @@ def test_what_cannot_be_compared_makes_no_small_pvalue():
     assert permutation_pvalue(np.r_[5.0, np.nan, np.zeros(18)]) == 1.0
     scores = np.column_stack([np.arange(20.0)[::-1], nothing])
     assert step_down_pvalues(scores)[1] == 1.0
+
+
+def test_no_other_module_counts_by_itself():
+    root = Path(princdiff.__file__).parent
+    share = re.compile(r"\(1 \+ [^)]*\)+ / (\(1 \+|len\()|>= [^)]*\)\.mean\(")
+    found = []
+    for path in sorted(root.rglob("*.py")):
+        if path.name == "pvalues.py":
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        code = [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, (ast.Return, ast.Assign))]
+        found += [f"{path.relative_to(root)}: {line}" for line in code if share.search(line)]
+    assert found == []

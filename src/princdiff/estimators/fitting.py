@@ -43,7 +43,24 @@ class Allowed:
     penalty: float = 0.0
 
 
-class PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ProjectingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What scikit-learn asks about an estimator that projects rows on ``components_``."""
+
+    components_: NDArray[np.float64]
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class PrincipalDifferences(ProjectingEstimator):
     """The common part of `PDA` and `SPARDA`."""
 
     n_components: int | str
@@ -396,17 +413,6 @@ class PrincipalDifferences(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         if unknown.any():
             raise ValueError(f"y has a group that was not in the fit: {str(labels[unknown][0])!r}")
         return np.searchsorted(self.classes_, labels).astype(np.uint8)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def _relaxable(samples: Samples) -> bool:

@@ -27,7 +27,12 @@ from princdiff.inference.feature_columns import (
     feature_columns,
     statistics_of,
 )
-from princdiff.inference.pvalues import benjamini_hochberg, permutation_pvalue, step_down_pvalues
+from princdiff.inference.pvalues import (
+    benjamini_hochberg,
+    counted_pvalue,
+    permutation_pvalue,
+    step_down_pvalues,
+)
 from princdiff.inference.scores import gamma_scores
 from princdiff.parallel import in_threads
 
@@ -310,7 +315,7 @@ def pooled_discovery_rates(scores: NDArray[np.float32]) -> NDArray[np.float64]:
     pool = np.sort(scores[1:], axis=None)
     tolerance = 1e-4
     below = np.searchsorted(pool, scores[0] - tolerance, side="left")
-    return benjamini_hochberg((1 + len(pool) - below) / (1 + len(pool)))
+    return benjamini_hochberg(counted_pvalue(len(pool) - below, len(pool)))
 
 
 def _numbers_of_values(rows: Any) -> NDArray[np.intp]:

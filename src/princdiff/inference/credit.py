@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence, Workspace
+from princdiff.inference.pvalues import permutation_pvalue
 from princdiff.inference.tuning import stratified_folds
 from princdiff.parallel import in_threads
 from princdiff.solvers.path import solve_path
@@ -213,5 +214,5 @@ def family_wise_pvalues(observed: NDArray, shuffled: NDArray) -> tuple[NDArray, 
     spread = pool.std(axis=0)
     scores = np.abs((pool - pool.mean(axis=0)) / np.where(spread > 0, spread, np.inf)).max(axis=1)
     largest = scores[1:].max(axis=1)
-    reached = (largest[:, None] >= scores[0][None, :] * (1 - 1e-6)).sum(axis=0)
-    return scores[0], (1 + reached) / (1 + len(largest))
+    by_chance = np.broadcast_to(largest[:, None], (len(largest), scores.shape[1]))
+    return scores[0], permutation_pvalue(np.concatenate([scores[:1], by_chance]))

@@ -7,6 +7,7 @@ import numpy as np
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence
+from princdiff.inference.pvalues import permutation_pvalue
 from princdiff.inference.relabelling import Scheme
 from princdiff.parallel import in_threads
 from princdiff.solvers.path import solve_path
@@ -60,5 +61,4 @@ def remainder_pvalue(
         return solve_path(rest, own, divergence, np.array([level]), rng).values[:, 0]
 
     values = np.concatenate(in_threads(run, chunks, n_jobs))
-    reached = values[1:] >= values[0] - 1e-5 * values.std() - 1e-7 * np.abs(values).max()
-    return (1 + int(reached.sum())) / len(values)
+    return float(permutation_pvalue(values))

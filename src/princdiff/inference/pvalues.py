@@ -34,6 +34,29 @@ class Interval(NamedTuple):
     high: float
 
 
+def counted_pvalue(n_reached: ArrayLike, n_relabellings: int) -> NDArray[np.float64]:
+    """P-value of a count: the observed labelling is one of those that reach its statistic.
+
+    Parameters
+    ----------
+    n_reached : int or array of int
+        b, the relabellings whose statistic is at least the observed one.
+    n_relabellings : int
+        B, all of them.
+
+    Returns
+    -------
+    array of the shape of n_reached
+        (1 + b) / (1 + B).
+
+    Examples
+    --------
+    >>> counted_pvalue([0, 49], 999)
+    array([0.001, 0.05 ])
+    """
+    return (1 + np.asarray(n_reached)) / (1 + n_relabellings)
+
+
 def tie_tolerance(statistics: ArrayLike) -> NDArray[np.float64]:
     """Differences below which statistics are tied, one per column.
 
@@ -78,7 +101,7 @@ def permutation_pvalue(statistics: ArrayLike) -> NDArray[np.float64]:
         part = columns[:, start : start + step]
         threshold = part[0] - tie_tolerance(part)
         # What cannot be compared, NaN, counts as reached: it must never make a p-value small.
-        parts.append((1 + np.count_nonzero(~(part[1:] < threshold), axis=0)) / len(pool))
+        parts.append(counted_pvalue(np.count_nonzero(~(part[1:] < threshold), axis=0), len(pool) - 1))
     found = np.concatenate(parts) if parts else np.ones(0)
     return found.reshape(pool.shape[1:])
 
@@ -117,7 +140,7 @@ def step_down_pvalues(scores: NDArray, offsets: NDArray | None = None) -> NDArra
     observed = scores[0] if offsets is None else scores[0] - offsets
     order = np.argsort(-observed, kind="stable")
     thresholds = observed[order] - _score_tolerance(scores, observed)[order]
-    reached = np.ones(n_hypotheses, dtype=np.int64)
+    reached = np.zeros(n_hypotheses, dtype=np.int64)
     # The smallest score first: then the maximum over what is left is a running one.
     upward = order[::-1]
     step = max(1, _BLOCK // n_hypotheses)
@@ -128,7 +151,7 @@ def step_down_pvalues(scores: NDArray, offsets: NDArray | None = None) -> NDArra
         part = np.maximum.accumulate(part, axis=1)
         reached += np.count_nonzero(~(part[:, ::-1] < thresholds), axis=0)
     adjusted = np.empty(n_hypotheses)
-    adjusted[order] = np.maximum.accumulate(reached / n_labellings)
+    adjusted[order] = np.maximum.accumulate(counted_pvalue(reached, n_labellings - 1))
     return adjusted
 
 

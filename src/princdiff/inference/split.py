@@ -21,6 +21,7 @@ from princdiff.data.problem import Problem, Run
 from princdiff.data.row_keys import shuffled_members
 from princdiff.data.samples import Scale
 from princdiff.divergences import Divergence, Wasserstein2, report
+from princdiff.inference.pvalues import permutation_pvalue
 from princdiff.inference.tuning import choose_level
 from princdiff.parallel import in_threads
 from princdiff.solvers.effort import SearchSettings
@@ -28,7 +29,6 @@ from princdiff.solvers.growing_samples import first_sample, one_sample, solve_gr
 from princdiff.solvers.solve import solve
 
 _CHUNK_ELEMENTS = 1 << 20
-_TIE = 1e-9
 # With more rows, quantile functions are compared at so many levels instead of in every cell.
 _MANY_ROWS = 20_000
 _LEVELS = 2000
@@ -232,8 +232,7 @@ def univariate_test(
         return report(compared, np.tile(values, (count, 1)), Labels(permuted, n_groups))
 
     null = np.concatenate(in_threads(run, range(len(seeds)), n_jobs))
-    reached = int((null >= observed - _TIE * abs(observed)).sum())
-    return (1 + reached) / (1 + n_permutations), observed
+    return float(permutation_pvalue(np.append(observed, null))), observed
 
 
 def _by_quantiles(
@@ -264,4 +263,4 @@ def _by_quantiles(
 
     observed = statistic(codes)
     null = np.array(in_threads(run, list(rng.integers(2**31, size=n_permutations)), n_jobs))
-    return (1 + int((null >= observed * (1 - _TIE)).sum())) / (1 + n_permutations)
+    return float(permutation_pvalue(np.append(observed, null)))

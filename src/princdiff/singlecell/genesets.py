@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control, hypergeom
 
+from princdiff.inference.pvalues import permutation_pvalue
 from princdiff.tables.frames import listed
 
 GeneSets = dict[str, list[str]]
@@ -158,7 +159,7 @@ def enrichment(
     if null is not None:
         # A missing gene, -1, is the last column, which is in no set.
         counts = np.array([row[null[:, :n_top]].sum(axis=1) for row in inside])
-        by_chance = (counts >= counts[:, :1]).mean(axis=1)
+        by_chance = permutation_pvalue(counts.T)
     table = pd.DataFrame(
         {
             "gene_set": list(kept),
