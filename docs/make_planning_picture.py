@@ -23,8 +23,10 @@ def main() -> None:
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
     for place, n_features in enumerate((1, 10, 100, 1000)):
         rows = [required_rows(effect, n_features) for effect in effects]
-        axes[0].plot(effects, rows, color=COLOURS[place], label=f"{n_features} features")
-    for place, n_relevant in enumerate((1, 3, 10, 100)):
+        axes[0].plot(
+            effects, rows, color=COLOURS[place], label=f"{n_features} feature{'s' if n_features > 1 else ''}"
+        )
+    for place, n_relevant in enumerate((1, 2, 4, 100)):
         rows = [required_rows(effect, 100, n_relevant=n_relevant) for effect in effects]
         axes[1].plot(effects, rows, color=COLOURS[place], label=f"shared by {n_relevant} of 100")
     for ax, title in zip(axes, ("one feature shifts", "several share the shift"), strict=True):

@@ -24,7 +24,7 @@ from scipy.stats import chi2, ncx2
 from princdiff.data import validate
 
 # What looking at everything else costs, as a divisor of the level.
-_MULTIPLICITY = 4.0
+_MULTIPLICITY = 3.0
 _MOST_ROWS = 10**9
 
 
@@ -58,7 +58,7 @@ def expected_power(
     Examples
     --------
     >>> round(expected_power(0.8, (100, 100), 60), 1)
-    0.9
+    1.0
     """
     _check(n_features, n_relevant, level)
     validate.check_positive("effect", effect, whole=False)
@@ -92,7 +92,7 @@ def detectable_effect(
     Examples
     --------
     >>> round(detectable_effect((100, 100), 60), 2)
-    0.72
+    0.63
     """
     _check(n_features, n_relevant, level, power)
     sizes = _group_sizes(rows)
@@ -127,7 +127,7 @@ def required_rows(
     Examples
     --------
     >>> required_rows(0.8, 60), required_rows(0.8, 60, share=0.1)
-    (164, 454)
+    (126, 348)
     """
     _check(n_features, n_relevant, level, power)
     validate.check_positive("effect", effect, whole=False)
