@@ -26,7 +26,7 @@ import scipy
 from matplotlib.figure import Figure
 
 import princdiff
-from princdiff.datasets import DATA_VARIABLE
+from princdiff.datasets.downloads import DATA_VARIABLE
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"

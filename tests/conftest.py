@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 from sklearn.utils import Bunch
 
-from princdiff.datasets import DATA_VARIABLE, load_madelon, load_zeisel
+from princdiff.datasets import load_madelon, load_zeisel
+from princdiff.datasets.downloads import DATA_VARIABLE
 
 # Fixtures only: looked at for examples, two modules of one name would stand in each other's way.
 collect_ignore = ["conftest.py", "cli/conftest.py"]

@@ -95,6 +95,29 @@ def test_same_seed_same_result_for_any_number_of_jobs(table):
     assert contents[0] == contents[1]
 
 
+def test_threads_do_not_change_the_answer_on_a_mixed_table():
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame(
+        {
+            "income": np.exp(rng.normal(10, 0.5, 300)),
+            "visits": rng.poisson(2, 300),
+            "plan": rng.choice(["basic", "plus", "pro"], 300, p=[0.6, 0.37, 0.03]),
+            "member": rng.random(300) < 0.02,
+            "seen": pd.Timestamp("2025-01-01") + pd.to_timedelta(rng.integers(0, 200, 300), unit="D"),
+        }
+    )
+    frame.loc[frame.sample(30, random_state=0).index, "income"] = np.nan
+    frame.loc[200:, "plan"] = np.where(rng.random(100) < 0.3, "plus", frame.loc[200:, "plan"])
+    options = {
+        "groups": np.repeat(["a", "b"], 150),
+        "missing": "impute",
+        "dates": "parts",
+        "show_rows": 2,
+        "n_permutations": 49,
+    }
+    assert compare(frame, n_jobs=1, **options) == compare(frame, n_jobs=2, **options)
+
+
 def test_sparse_equals_dense(table):
     values = np.abs(table[["age", "weight"]].to_numpy())
     values = np.round(np.where(values > 0.8, values, 0.0), 2)

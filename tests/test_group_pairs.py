@@ -89,3 +89,19 @@ def test_adjustments():
     np.testing.assert_allclose(found, false_discovery_control(known))
     np.testing.assert_array_equal(adjusted(known, "none"), known)
     assert (adjusted([0.6, 0.7]) <= 1).all()
+
+
+def test_features_of_all_comparisons_stand_in_one_frame(table):
+    found = compare_groups(table, groups="site", n_permutations=99, n_features=1)
+    frame = found.to_frame()
+    assert len(frame) == 9 and frame.columns[:3].tolist() == ["group", "other", "feature"]
+    named = frame[frame["selected"]]
+    assert named[["group", "other", "feature"]].to_numpy().tolist() == [
+        ["a", "c", "weight"],
+        ["b", "c", "weight"],
+    ]
+    np.testing.assert_allclose(frame["pvalue_adj"], np.minimum(1, 3 * frame["pvalue"]))
+    # Of each comparison what differs comes first.
+    assert (
+        frame.groupby(["group", "other"])["selected"].apply(lambda part: part.is_monotonic_decreasing).all()
+    )

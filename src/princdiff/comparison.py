@@ -47,6 +47,7 @@ def compare(
     select: bool = True,
     error: str = "fwer",
     dates: str = "skip",
+    show_rows: int = 0,
     time_budget: float | None = None,
     random_state: Any = 0,
     rng: Any = None,
@@ -99,6 +100,9 @@ def compare(
     dates : {"skip", "parts"}, default="skip"
         Columns of dates and times: left out and named, or compared by year, month, weekday, hour and days
         since the first.
+    show_rows : int, default=0
+        Keep so many typical rows of each group, and as many that lie furthest on the other side, for
+        `DifferenceResult.typical_rows` and the page. By default a result holds none of the data.
     time_budget : float, optional
         Seconds after which remaining steps are shortened or left out. The result then depends on the
         machine, and says what was cut.
@@ -137,6 +141,7 @@ def compare(
         certify=certify,
         select=select,
         error=error,
+        show_rows=int(show_rows),
     )
     run = Run.from_options(
         random_state if rng is None else None, n_jobs, progress, rng=rng, time_budget=time_budget
@@ -178,6 +183,7 @@ def check_options(values: Mapping[str, Any]) -> None:
         divergence=parameters.DivergenceRule(auto=True),
         error=parameters.Choice("fwer", "fdr"),
         dates=parameters.Choice("skip", "parts"),
+        show_rows=parameters.Whole(0),
     )
 
 
@@ -221,6 +227,7 @@ def compare_prepared(
         "permute": comparison.problem.permute,
         "covariates": list(prepared.covariate_names),
         "left_out": prepared.left_out,
+        "telling_columns": comparison.telling,
         "versions": {name: version(name) for name in ("princdiff", "numpy", "scipy", "scikit-learn")},
         "python": platform.python_version(),
         "seconds": clock.seconds,

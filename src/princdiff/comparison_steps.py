@@ -15,17 +15,30 @@ from tqdm.auto import tqdm
 from princdiff import policy
 from princdiff.data.moments import inverse_or_zero
 from princdiff.data.problem import Problem, Run
-from princdiff.data.samples import Scale
+from princdiff.data.samples import Samples, Scale
 from princdiff.divergences import Wasserstein2
 from princdiff.estimators import SPARDA
+from princdiff.inference.intervals import selected_effects
 from princdiff.inference.permutation import PermutationOptions, PermutationResult, run_permutations
 from princdiff.inference.planning import detectable_effect
 from princdiff.inference.selection import SelectionOptions, select
 from princdiff.inference.stability import StabilityOptions, run_half_samples
 from princdiff.result import explain, feature_tables, held_out
 from princdiff.result.effects import Effect, direction_effect
+<<<<<<< HEAD
 from princdiff.result.parts import CertificatePart, PathPart, SelectionPart, TestPart
 from princdiff.result.shown import Shown, leading_sentence
+=======
+from princdiff.result.parts import (
+    CertificatePart,
+    PathPart,
+    ReferencePart,
+    RowsPart,
+    SelectionPart,
+    TestPart,
+)
+from princdiff.result.rows import rows_to_show
+>>>>>>> main
 from princdiff.tables import Prepared
 
 _PILOT = 19
@@ -44,6 +57,7 @@ class Options:
     certify: bool | str = "auto"
     select: bool = True
     error: str = "fwer"
+    show_rows: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """The options as plain data; which divergence was chosen is a parameter of the result by itself."""
@@ -78,6 +92,7 @@ class Comparison:
     ) -> None:
         self.data, self.options, self.clock, self.how = prepared, options, clock, run
         self.notes: list[str] = []
+        self.telling: list[str] = []
         kinds = prepared.kinds
         self.divergence, self.why_divergence = policy.choose_divergence(
             options.divergence, prepared.rows, kinds
@@ -103,9 +118,13 @@ class Comparison:
         effect, auc = self._effect(fit, projections[0])
         self.clock.done("measuring the effect")
         components = self._components(fit, projections, pvalue, effect)
+<<<<<<< HEAD
         shown = Shown(self.data, self.problem, tested, self.how)
         contrasts = shown.contrasts(fit.components_[0], projections[0], effect, auc)
         self.clock.done("looking for contrasts")
+=======
+        reference = feature_tables.reference(self.data, projections, *self._scaling(fit))
+>>>>>>> main
         return {
             "pvalue": pvalue,
             "statistic": statistic,
@@ -129,7 +148,8 @@ class Comparison:
             "selection": selection,
             "certificate": self._certificate(fit),
             "path": _path(fit),
-            "reference": feature_tables.reference(self.data, projections, *self._scaling(fit)),
+            "reference": reference,
+            "rows": self._rows(projections[0], reference),
             "distributions": feature_tables.distributions(self.data, self._worth_drawing(table)),
             "codings": list(self.data.codings),
             "contrasts": contrasts,
@@ -346,12 +366,21 @@ class Comparison:
             features[f"weight {number + 1}"] = fit.components_[number]
             features[f"share {number + 1}"] = fit.shares_[number]
         table, columns, telling = feature_tables.result_tables(self.data, features, beyond, flags)
+        self.telling = telling
         for name in telling:
             self.notes.append(
                 f"column {name!r} tells the groups without fail; if it is the grouping under another name, "
-                "leave it out with exclude="
+                f"leave it out with exclude=[{name!r}]"
             )
-        return table, columns
+        return feature_tables.with_differences(table, columns, self._differences(table))
+
+    def _differences(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Differences in the columns' own units, of features that differ by themselves."""
+        alone = table[table["selected"] & (table["reason"] == "alone")]
+        if len(self.data.groups) > 2 or self.problem.scale == "within":
+            alone = alone.head(0)
+        kinds = dict(zip(alone["feature"], alone["kind"], strict=True))
+        return selected_effects(self.problem, kinds)
 
     # What is kept for pictures and for new rows.
 
@@ -377,6 +406,13 @@ class Comparison:
             return factors, {name: fit.group_means_[code] for code, name in enumerate(self.data.groups)}
         common = inverse_or_zero(fit.scale_) if self.problem.scale == "pooled" else np.ones(width)
         return dict.fromkeys(self.data.groups, common), dict.fromkeys(self.data.groups, np.zeros(width))
+
+    def _rows(self, projection: NDArray[np.float64], reference: ReferencePart) -> RowsPart:
+        """Rows to look at, if the user wants data in the result."""
+        if not self.options.show_rows:
+            return RowsPart()
+        factor = np.asarray(Samples(self.data.rows, "pooled", dtype=np.float64).factor, dtype=np.float64)
+        return rows_to_show(self.data, projection, reference.components[0], factor, self.options.show_rows)
 
     def _worth_drawing(self, table: pd.DataFrame) -> list[str]:
         """Features whose distributions are kept: those that differ first."""

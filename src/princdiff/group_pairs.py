@@ -81,6 +81,27 @@ class GroupsResult:
         both = wide.combine_first(wide.T).reindex(index=names, columns=names)
         return both.rename_axis(index=None, columns=None)
 
+    def to_frame(self) -> pd.DataFrame:
+        """Every feature in every comparison, those that differ first.
+
+        Returns
+        -------
+        DataFrame
+            ``group`` and ``other``, then the columns of `DifferenceResult.to_frame` that are not of a group:
+            feature, selected, pvalue, reason, kind, effect, difference and so on. ``pvalue`` is adjusted for
+            the features of one comparison, ``pvalue_adj`` for the number of comparisons as well.
+        """
+        records: list[dict[Any, Any]] = []
+        for (group, other), result in self.results.items():
+            frame = result.to_frame()
+            frame = frame[[name for name in frame if not str(name).startswith(("mean ", "sd "))]]
+            frame = frame.iloc[np.argsort(~frame["selected"].to_numpy(bool), kind="stable")]
+            records += [{"group": group, "other": other, **row} for row in frame.to_dict("records")]
+        table = pd.DataFrame(records)
+        place = int(table.columns.get_loc("pvalue")) + 1  # type: ignore[arg-type]
+        table.insert(place, "pvalue_adj", np.minimum(1.0, table["pvalue"] * len(self.results)))
+        return table
+
 
 def compare_groups(
     X: Any,

@@ -232,3 +232,11 @@ def test_missing_values_advise_the_option(files, capsys):
     err = one_line_error(capsys)
     assert "'height' (0 of 40 in 'before', 1 of 2 in 'gap'; the first in row 0 of gap.csv)" in err
     assert "use --missing impute to fill and mark them" in err and "--missing drop" in err
+    assert err.endswith("Try: princdiff compare before.csv gap.csv --missing impute\n")
+
+
+def test_the_command_to_try_replaces_what_was_asked_and_quotes_names(files, capsys):
+    written("a gap.csv", "age,height,weight\n1,,3\n4,5,6\n")
+    assert main(["compare", "before.csv", "a gap.csv", "--missing", "error", "--seed", "3"]) == 2
+    err = one_line_error(capsys)
+    assert err.endswith("Try: princdiff compare before.csv 'a gap.csv' --seed 3 --missing impute\n")

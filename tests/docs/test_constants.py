@@ -69,8 +69,11 @@ def code_constants() -> list[Constant]:
                 found.append(Constant(where, name, ast.unparse(node.value), comment))
     for path in sorted([*SOURCE.rglob("*.c"), *SOURCE.rglob("*.h")]):
         where = path.relative_to(SOURCE).as_posix()
-        for name, value in re.findall(r"^#define (PD_\w+) (\d[\d.e-]*)$", path.read_text(), flags=re.M):
-            found.append(Constant(where, name, value))
+        text = path.read_text(encoding="utf-8")
+        defined = re.findall(r"^#define (PD_\w+) (\d[\d.e-]*)$", text, flags=re.M)
+        for names in re.findall(r"^enum \{([^}]*)\};", text, flags=re.M):
+            defined += re.findall(r"(\w+) = (\d+)", names)
+        found += [Constant(where, name, value) for name, value in defined]
     return [constant for constant in found if (constant.where, constant.name) not in TABLES]
 
 

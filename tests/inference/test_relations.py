@@ -161,13 +161,33 @@ def test_products_show_what_no_pair_does():
     rows[own, 5] = np.abs(rows[own, 5]) * np.sign(rows[own, 0] * rows[own, 2])
     labellings = relabelled(codes)
     assert named(relation_scores(rows, labellings), 0.01) == set()
-    found = product_relation_scores(rows, labellings, np.array([2, 0]), np.array([1, 3, 4, 5, 6, 7]))
-    assert found.n_pairs == (2 + 3) * 6
+    factors, others = np.array([(2, -1), (0, -1), (2, 2), (0, 0), (2, 0)]), np.array([1, 3, 4, 5, 6, 7])
+    found = product_relation_scores(rows, labellings, factors, others)
+    assert found.n_pairs == 5 * 6
     assert named(found, 0.01) == {(2, 0, 5)}
     # Not so if both groups have it.
     rows[~own, 5] = np.abs(rows[~own, 5]) * np.sign(rows[~own, 0] * rows[~own, 2])
-    found = product_relation_scores(rows, labellings, np.array([2, 0]), np.array([1, 3, 4, 5, 6, 7]))
+    found = product_relation_scores(rows, labellings, factors, others)
     assert named(found, 0.01) == set()
+
+
+def test_factors_are_what_they_say():
+    rng = np.random.default_rng(11)
+    rows, labellings = rng.normal(size=(60, 5)), relabelled(halves(60), 19)
+    found = product_relation_scores(rows, labellings, np.array([(3, -1), (3, 3), (1, 3)]), np.array([0, 4]))
+    pairs = relation_scores(rows, labellings)
+    squares = relation_scores(np.column_stack([rows, _squares_within(rows[:, 3])]), labellings)
+    for one, other in (((3, -1, 0), (pairs, (0, 3))), ((3, 3, 4), (squares, (4, 5)))):
+        scores, pair = other
+        mine = found.scores[:, found.pairs.tolist().index(list(one))]
+        theirs = scores.scores[:, scores.pairs.tolist().index(list(pair))]
+        np.testing.assert_allclose(mine, theirs, rtol=1e-3, atol=1e-3)
+
+
+def _squares_within(column):
+    squares = np.concatenate([_normal_scores(column[:30]) ** 2, _normal_scores(column[30:]) ** 2])
+    # Scores are symmetric about zero: their squares tie.
+    return np.round(squares, 4)
 
 
 # ---------------------------------------------------------------- features
@@ -210,3 +230,14 @@ def test_storage_does_not_matter():
 def test_one_feature_has_no_pairs():
     found = relation_scores(np.random.default_rng(10).normal(size=(20, 1)), relabelled(halves(20), 9))
     assert found.n_pairs == 0 and found.scores.shape == (10, 0) and found.pairs.shape == (0, 2)
+
+
+def test_rare_flags_that_never_meet_do_not_rule_the_maximum():
+    # A labelling may give a group none of the ones; the zeros left must not count as going together.
+    rng = np.random.default_rng(4)
+    rows = (rng.random((600, 24)) < np.geomspace(0.003, 0.05, 24)).astype(float)
+    codes = np.repeat([0, 1], 300).astype(np.uint8)
+    found = relation_scores(rows, Relabellings(Scheme(codes, 199, seed=0), 2))
+    largest = np.maximum(found.scores.max(axis=1), found.rest)
+    # About exponential, so the largest of 200 x 276 scores is about 11.
+    assert largest.max() < 30

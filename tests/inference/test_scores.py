@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from princdiff.inference.scores import gamma_scores, left_out_moments, survival_score
+from princdiff.kernels.library import Kernel
 
 
 @pytest.mark.parametrize("skewness", [0.01, 0.3, 1.0, 1.9, 2.0, 2.1, 2.83, 8.0, 30.0])
@@ -135,3 +136,44 @@ def share_of_first(scores):
     largest = scores.max(axis=1)
     top = largest >= np.quantile(largest, 0.95)
     return (scores[top].argmax(axis=1) == 0).mean()
+
+
+@pytest.mark.parametrize("above", [None, 2.0])
+@pytest.mark.parametrize("prior", [None, 2.0])
+def test_the_compiled_scores_are_those_of_numpy(above, prior):
+    rng = np.random.default_rng(11)
+    values = np.column_stack(
+        [
+            rng.chisquare(1, (300, 9)),
+            rng.normal(size=(300, 4)),
+            rng.hypergeometric(3, 97, 40, (300, 4)) ** 2,
+            np.zeros((300, 1)),
+            np.arange(300)[:, None] == 7,
+        ]
+    ).astype(np.float32)
+    values[0, 2], values[5, 9] = 80.0, 1e4
+    compiled, reference = gamma_scores(values, above, prior), gamma_scores(values.astype(float), above, prior)
+    np.testing.assert_allclose(compiled, reference, rtol=2e-4, atol=2e-5)
+    np.testing.assert_array_equal(gamma_scores(values, above, prior, overwrite=True), compiled)
+
+
+def test_a_prior_steadies_the_skewness_of_few_labellings():
+    # The score of a value that a chi-squared law exceeds once in a thousand.
+    statistics = np.random.default_rng(12).chisquare(1, (199, 400))
+    statistics[0] = stats.chi2.isf(1e-3, 1)
+    free, steadied = gamma_scores(statistics)[0], gamma_scores(statistics, prior=np.sqrt(8))[0]
+    assert steadied.std() < 0.8 * free.std()
+    assert np.median(steadied) == pytest.approx(np.log(1000), rel=0.1)
+
+
+def test_the_compiled_survival_function_is_that_of_scipy():
+    kernel = Kernel("pd_survival_scores", "f64* f64* i64 f64*")
+    if not kernel.available:
+        pytest.skip("nothing is compiled")
+    z, skewness = (
+        part.ravel() for part in np.meshgrid(np.linspace(-1, 60, 200), [0.0, 0.3, 1.0, 2.0, 2.83, 6.0, 20.0])
+    )
+    found = np.empty(len(z))
+    kernel(z, skewness, len(z), found)
+    expected = survival_score(z, skewness)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)

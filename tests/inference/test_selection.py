@@ -309,7 +309,7 @@ def test_table_and_names():
     frame = select_features(pd.DataFrame(X, columns=names), np.array(["no", "yes"])[y], **QUICK)
     table = frame.table
     assert list(table.columns) == [
-        *("feature", "column", "selected", "reason", "score", "pvalue", "pvalue_adj"),
+        *("feature", "column", "selected", "reason", "score", "pvalue", "pvalue_error", "pvalue_adj"),
     ]
     assert table["feature"].tolist() == names
     np.testing.assert_array_equal(table["selected"], frame.selected)
@@ -393,3 +393,14 @@ def test_madelon_training_rows(madelon):
     relevant = set(madelon.relevant.tolist())
     assert len(found(result) & relevant) >= 19
     assert found(result) <= relevant
+
+
+def test_the_error_of_drawing_relabellings_is_told():
+    rng = np.random.default_rng(30)
+    found = select_features(
+        rng.normal(size=(60, 3)), np.repeat([0, 1], 30), n_permutations=99, random_state=0
+    )
+    share = found.table["pvalue"]
+    np.testing.assert_allclose(found.table["pvalue_error"], np.sqrt(share * (1 - share) / 100))
+    every = select_features(rng.normal(size=(8, 3)), np.repeat([0, 1], 4), n_permutations=999, random_state=0)
+    assert (every.table["pvalue_error"] == 0).all()

@@ -5,13 +5,11 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from princdiff import PDA, SPARDA
 from princdiff.data.labels import HELD_OUT, Labels
 from princdiff.data.samples import Samples
 from princdiff.inference.stability import (
     expected_false_selections,
     half_samples,
-    share_intervals,
     stability_selection,
 )
 
@@ -182,83 +180,3 @@ def test_bad_input(options, words):
 def test_tiny_groups():
     with pytest.raises(ValueError, match="at least four rows"):
         stability_selection(np.random.default_rng(0).normal(size=(13, 2)), np.repeat([0, 1], [10, 3]))
-
-
-# ---------------------------------------------------------------- intervals for shares
-
-
-@pytest.mark.parametrize("scale", [None, "pooled", "within"])
-def test_intervals_hold_the_fitted_shares(scale):
-    rng = np.random.default_rng(9)
-    y = np.repeat([0, 1], 100)
-    X = rng.normal(size=(200, 4))
-    if scale == "within":
-        X[:, 1] += np.where(y == 0, 2.0, -2.0) * X[:, 0]
-    else:
-        X[:, :2] += np.array([2.0, 1.0]) * y[:, None]
-    fitted = PDA(scale=scale, random_state=0).fit(X, y)
-    table = share_intervals(
-        Samples(X, scale), Labels(y, 2), fitted.components_[0], np.random.default_rng(0), n_draws=60
-    )
-    assert list(table.columns) == ["feature", "low", "high"]
-    np.testing.assert_array_equal(table["feature"], np.arange(4))
-    assert (table["low"] <= table["high"]).all()
-    shares = fitted.shares_[0]
-    large = shares > 0.1
-    assert ((table["low"] <= shares) & (shares <= table["high"]))[large].all()
-    assert (table["high"] <= 1 + 1e-6).all()
-
-
-def test_intervals_are_those_of_the_support():
-    X, y = shifted(10, n_rows=200, features=(1, 5), size=1.5)
-    fitted = SPARDA(2, scale="pooled", random_state=0).fit(X, y)
-    arguments = (Samples(X, "pooled"), Labels(y, 2), fitted.components_[0])
-    table = share_intervals(*arguments, np.random.default_rng(0), n_draws=80)
-    np.testing.assert_array_equal(table["feature"], [1, 5])
-    # Two shares sum to one: the intervals mirror each other.
-    assert table["low"][0] == pytest.approx(1 - table["high"][1], abs=1e-5)
-    narrow = share_intervals(*arguments, np.random.default_rng(0), n_draws=80, coverage=0.5)
-    assert (narrow["low"] >= table["low"]).all() and (narrow["high"] <= table["high"]).all()
-    again = share_intervals(*arguments, np.random.default_rng(0), n_draws=80, n_jobs=2)
-    pd.testing.assert_frame_equal(again, table)
-
-
-def test_intervals_shrink_with_more_rows():
-    widths = []
-    for n_rows in (60, 960):
-        X, y = shifted(11, n_rows=n_rows, features=(0, 1), n_features=3, size=1.5)
-        fitted = SPARDA(2, random_state=0).fit(X, y)
-        table = share_intervals(
-            Samples(X), Labels(y, 2), fitted.components_[0], np.random.default_rng(0), n_draws=60
-        )
-        widths.append((table["high"] - table["low"])[0])
-    assert widths[1] < 0.5 * widths[0]
-
-
-def test_one_feature_has_the_whole_share():
-    X, y = shifted(12)
-    fitted = SPARDA(1, random_state=0).fit(X, y)
-    table = share_intervals(
-        Samples(X), Labels(y, 2), fitted.components_[0], np.random.default_rng(0), n_draws=20
-    )
-    assert table[["low", "high"]].to_numpy() == pytest.approx(1.0)
-
-
-def test_intervals_use_the_weights():
-    # Rows of hardly any weight carry the difference of the first feature.
-    rng = np.random.default_rng(13)
-    X, y = rng.normal(size=(200, 2)), np.arange(200) % 2
-    light = np.arange(200) >= 160
-    X[light & (y == 1), 0] += 30.0
-    X[:, 1] += 2.0 * y
-    weights = np.where(light, 1e-9, 1.0)
-    fitted = PDA(random_state=0).fit(X, y, weights)
-    assert fitted.shares_[0, 1] > 0.9
-    table = share_intervals(
-        Samples(X, weights=weights),
-        Labels(y, 2, weights=weights),
-        fitted.components_[0],
-        np.random.default_rng(0),
-        n_draws=30,
-    )
-    assert table["low"][1] > 0.8

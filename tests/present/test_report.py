@@ -144,6 +144,19 @@ def test_the_first_pictures_show_what_the_headline_names():
     assert leading(dataclasses.replace(result, pvalue=0.4))["why"] == "largest"
 
 
+def test_differences_are_told_with_their_intervals():
+    result = mixed()
+    assert set(page_data(result)["columns"]["interval"]) == {""}
+    measures = ["mean", "proportion of plan = gold", "", *[""] * (len(result.columns) - 3)]
+    columns = result.columns.assign(
+        measure=measures, difference=0.25, difference_low=-0.5, difference_high=np.inf
+    )
+    intervals = page_data(dataclasses.replace(result, columns=columns))["columns"]["interval"]
+    plain = [text.replace("\u00a0", " ").replace("\u2212", "-") for text in intervals]
+    assert plain[0] == "mean +0.25 (-0.5 to any more)"
+    assert plain[1].startswith("proportion of plan = gold +25 (-50 to") and plain[2] == ""
+
+
 def test_pairs_are_told_with_their_correlations():
     structure = _Structure(page.render(mixed()))
     shown = " ".join(" ".join(structure.texts).split())

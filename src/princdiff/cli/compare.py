@@ -64,6 +64,13 @@ def add(commands: argparse._SubParsersAction) -> None:
         const=STANDARD_STREAM,
         help="write everything as JSON, to the standard output if no file is named",
     )
+    files.add_argument(
+        "--show-rows",
+        metavar="N",
+        type=types.count,
+        default=0,
+        help="show N typical rows of each group, and N that look like another group's",
+    )
     files.add_argument("--save", metavar="FILE", help="save the result, for princdiff score")
     types.add_output(files)
     rule = parser.add_argument_group("decision")
@@ -226,6 +233,7 @@ def _run(arguments: argparse.Namespace) -> int:
             permute=arguments.permute or "auto",
             covariates=arguments.covariates,
             sample_weight=arguments.sample_weight,
+            show_rows=arguments.show_rows,
             **method_options(arguments),
         )
     _print_answer(result, caught, arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import traceback
 from collections.abc import Sequence
@@ -46,9 +47,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     0
     """
     _write_any_character()
-    arguments = argparse.Namespace(debug=False, no_color=False)
+    words = list(sys.argv[1:] if argv is None else argv)
+    arguments = argparse.Namespace(debug=False, no_color=False, words=words)
     try:
-        build_parser().parse_args(argv, arguments)
+        build_parser().parse_args(words, arguments)
         return _run(arguments)
     except UsageError as error:
         return fail(str(error), arguments)
@@ -106,7 +108,21 @@ def _run(arguments: argparse.Namespace) -> int:
     except Exception as error:
         if arguments.debug:
             traceback.print_exc()
-        return fail(_in_words(error), arguments, BAD_INPUT)
+        return fail(_in_words(error) + _command_to_try(error, arguments), arguments, BAD_INPUT)
+
+
+def _command_to_try(error: Exception, arguments: argparse.Namespace) -> str:
+    """The command that would have gone through, to be copied."""
+    # Looked up, not imported: where it was raised it is loaded, and starting up must stay quick.
+    messages = sys.modules.get("princdiff.tables.messages")
+    if messages is None or not isinstance(error, messages.MissingValuesError):
+        return ""
+    words = list(arguments.words)
+    if "--missing" in words:
+        place = words.index("--missing")
+        del words[place : place + 2]
+    words = [word for word in words if not word.startswith("--missing=")]
+    return f". Try: {shlex.join(['princdiff', *words, '--missing', 'impute'])}"
 
 
 def _in_words(error: Exception) -> str:

@@ -371,7 +371,10 @@ class Problem:
             return self
         if self.n_rows * self.n_features > _MOST_ORDERED:
             return self
-        order = np.argsort(self.row_keys, kind="stable")
+        # Rows that are alike may have different groups, and sums over a group must not know which came first.
+        by: list[NDArray] = [] if self.covariates is None else list(self.covariates.T)
+        by += [] if self.blocks is None else [self.blocks]
+        order = np.lexsort([*by, self.codes, self.row_keys])
         other = self._taken(order)
         other.__dict__["row_keys"] = self.row_keys[order]
         other.__dict__["ordered"] = other

@@ -9,13 +9,11 @@ unless ``download=True``.
 
 from __future__ import annotations
 
-from princdiff.datasets.downloads import DATA_VARIABLE
 from princdiff.datasets.madelon import load_madelon
 from princdiff.datasets.simulated import make_block_gaussians, make_gaussian_pair
 from princdiff.datasets.zeisel import load_zeisel, log2_cpm
 
 __all__ = [
-    "DATA_VARIABLE",
     "load_madelon",
     "load_zeisel",
     "log2_cpm",

@@ -21,6 +21,7 @@ from princdiff.data.row_chunks import times
 from princdiff.data.samples import Samples, Scale
 from princdiff.divergences import Divergence, Wasserstein2, get, report
 from princdiff.inference.number_of_directions import remainder_pvalue
+from princdiff.inference.ruling_flags import warn_of_ruling_flags
 from princdiff.relaxation.bounds import Certificate
 from princdiff.relaxation.certificate import certify
 from princdiff.solvers.effort import SearchSettings
@@ -95,7 +96,10 @@ class PrincipalDifferences(ProjectingEstimator):
         self._check_parameters()
         problem = self._problem(X, y, sample_weight, estimator=self)
         self.classes_ = np.array(problem.classes, dtype=np.asarray(y).dtype)
-        return self._fit_problem(problem, Run.from_options(self.random_state, self.n_jobs))
+        self._fit_problem(problem, Run.from_options(self.random_state, self.n_jobs))
+        if isinstance(problem.divergence, Wasserstein2):
+            warn_of_ruling_flags(problem, self.components_[0])
+        return self
 
     def fit_problem(self, problem: Problem, run: Run) -> Self:
         """As `fit`, for a problem that has been checked and has this estimator's divergence and scale.

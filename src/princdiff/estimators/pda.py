@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from princdiff.data.samples import Scale
+from princdiff.data.shared_docs import with_shared_docs
 from princdiff.divergences import Divergence
 from princdiff.estimators.fitting import PrincipalDifferences
 
 
+@with_shared_docs
 class PDA(PrincipalDifferences):
     """Principal differences analysis: the direction on which the groups are furthest apart.
 
@@ -21,34 +23,20 @@ class PDA(PrincipalDifferences):
         Directions in succession, each orthogonal to those before it; with ``metric="whitened"`` or a
         divergence that does not depend on scale, each with projections uncorrelated to theirs. "auto":
         until what is left does not differ significantly (99 relabellings, 5 %).
-    divergence : str, Divergence or callable, default="wasserstein2"
-        What "different" means for two columns of numbers: a name from
-        `princdiff.divergences.available`, an object, or a function of two arrays.
-    scale : {None, "pooled", "within"}, default=None
-        None: features as measured. "pooled": divided by their standard deviation over all rows.
-        "within": mean zero and unit variance inside each group, so that only relationships between
-        features can differ.
+    {divergence}
+    {scale}
     metric : {"euclidean", "whitened"}, default="euclidean"
         "euclidean": the divergence along unit directions, as in the paper. "whitened": relative to the
         (shrunk) variance of all rows along the direction, an extension that sees differences in directions
         of small variance.
-    max_iter : int, default=500
-        Iterations of the final ascent at most.
-    tol : float, default=1e-9
-        Relative gain below which the final ascent counts a step as none.
-    effort : {"fast", "default", "thorough"}, default="default"
-        How hard to search for the global optimum.
-    subsample : int, "auto" or None, default="auto"
-        Rows on which to search when there are many; growing samples and at last all rows settle what was
-        found. "auto": ten rows per feature, between 10 000 and 50 000, if there are at least five times as
-        many. None: search all rows.
-    certify : {"auto", True, False}, default="auto"
-        Compute an upper bound on what any direction could reach (two groups, ``metric="euclidean"``).
-        "auto": where that costs no more than the fit.
+    {max_iter}
+    {tol}
+    {effort}
+    {subsample}
+    {certify}
     random_state : int, RandomState or None, default=None
         Seed of the random starts.
-    n_jobs : int or None, default=None
-        Threads. The result does not depend on it.
+    {n_jobs}
 
     Attributes
     ----------

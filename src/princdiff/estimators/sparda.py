@@ -12,6 +12,7 @@ from princdiff.data.labels import Labels
 from princdiff.data.parameters import Choice, Either, Level, Number
 from princdiff.data.problem import Problem, Run
 from princdiff.data.samples import Samples, Scale
+from princdiff.data.shared_docs import with_shared_docs
 from princdiff.divergences import Divergence, Wasserstein2, get
 from princdiff.estimators.fitting import Allowed, PrincipalDifferences
 from princdiff.inference.tuning import SparsityPath, choose_level, choose_penalty
@@ -20,6 +21,7 @@ from princdiff.solvers.relax_and_tighten import relax_and_tighten
 from princdiff.solvers.solve import Solution
 
 
+@with_shared_docs
 class SPARDA(PrincipalDifferences):
     """Sparse principal differences analysis: a direction with few features, which names them.
 
@@ -38,33 +40,21 @@ class SPARDA(PrincipalDifferences):
     supports : {"shared", "disjoint"}, default="shared"
         "shared": later directions may use the same features again and are orthogonal to the earlier ones
         (their weights on common features cancel). "disjoint": they use other features only.
-    divergence : str, Divergence or callable, default="wasserstein2"
-        What "different" means for two columns of numbers, as in `PDA`.
+    {divergence}
     method : {"search", "paper"}, default="search"
         "paper": the paper's pipeline as printed (RELAX at ``penalty``, then tightening from its leading
         eigenvector at that sparsity) instead of our search; two groups.
-    scale : {None, "pooled", "within"}, default=None
-        None: features as measured. "pooled": divided by their standard deviation over all rows.
-        "within": mean zero and unit variance inside each group.
+    {scale}
     metric : {"euclidean", "whitened"}, default="euclidean"
         As in `PDA`; "whitened" goes with ``n_features``, not with ``penalty``.
-    max_iter : int, default=500
-        Iterations of the final ascent at most.
-    tol : float, default=1e-9
-        Relative gain below which the final ascent counts a step as none.
-    effort : {"fast", "default", "thorough"}, default="default"
-        How hard to search for the global optimum.
-    subsample : int, "auto" or None, default="auto"
-        Rows on which to search when there are many; growing samples and at last all rows settle what was
-        found. "auto": ten rows per feature, between 10 000 and 50 000, if there are at least five times as
-        many. None: search all rows.
-    certify : {"auto", True, False}, default="auto"
-        Compute an upper bound on what any direction could reach (two groups, ``metric="euclidean"``).
-        "auto": where that costs no more than the fit.
+    {max_iter}
+    {tol}
+    {effort}
+    {subsample}
+    {certify}
     random_state : int, RandomState or None, default=None
         Seed of the random starts and of the folds.
-    n_jobs : int or None, default=None
-        Threads. The result does not depend on it.
+    {n_jobs}
 
     Attributes
     ----------

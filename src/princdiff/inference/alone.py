@@ -24,6 +24,7 @@ from princdiff.inference.feature_columns import (
     MOST_VALUES,
     N_COLUMNS,
     RankFunctions,
+    expected_skewness,
     feature_columns,
     statistics_of,
 )
@@ -37,6 +38,9 @@ from princdiff.inference.scores import gamma_scores
 from princdiff.parallel import in_threads
 
 ERRORS = ("fwer", "fdr")
+# Skewness of scores added up as inverse p-values, and of the largest of several scores, if nothing differs:
+# measured as 1.9 to 2.1 for features of many kinds, and 1.2 to 1.5 for 3 to 10 independent scores.
+_SUM_SKEWNESS, _MAXIMUM_SKEWNESS = 2.0, 1.4
 # Rows that are looked at before all are, to see that a feature has many values.
 _HEAD = 100
 # Values of prepared columns held at a time (double precision, a few copies).
@@ -162,15 +166,17 @@ def alone_scores(
         values = _dense_columns(rows, batch)
         if binary[batch[0]]:
             between = contrasts.between(values)
-            return gamma_scores(between), pearson.part(batch, between, values, labellings.weights)
+            scores = gamma_scores(between, prior=np.sqrt(8 / (labellings.n_groups - 1)))
+            return scores, pearson.part(batch, between, values, labellings.weights)
         parts = [feature_columns(column, ranks, bool(few[batch[0]])) for column in values.T]
         between = contrasts.between(np.concatenate(parts, axis=1))
         between = between.reshape(labellings.n_labellings, len(batch), -1)
-        shares = None
+        shares, prior = None, expected_skewness(labellings.n_groups)
         if few[batch[0]]:
             levels = np.array([part[:, N_COLUMNS:].T for part in parts])
             shares = np.average(levels, axis=2, weights=labellings.weights)
-        return combined_scores(statistics_of(between, shares)), None
+            prior = expected_skewness(labellings.n_groups, n_values[batch])
+        return combined_scores(statistics_of(between, shares), prior), None
 
     batches = [
         *_batches(np.flatnonzero(binary), 1, labellings),
@@ -180,10 +186,12 @@ def alone_scores(
     for batch, (found, sums) in zip(batches, in_threads(run, batches, n_jobs), strict=True):
         features[:, batch] = found
         pearson.add(sums)
-    return AloneScores(_unit_scores(features, unit_of, pearson), features, unit_of)
+    return AloneScores(_unit_scores(features, unit_of, pearson, labellings.n_groups), features, unit_of)
 
 
-def combined_scores(statistics: NDArray[np.float32]) -> NDArray[np.float32]:
+def combined_scores(
+    statistics: NDArray[np.float32], prior: NDArray[np.float64] | None = None
+) -> NDArray[np.float32]:
     """One comparable score from several statistics of the same thing.
 
     Scores are added as inverse p-values: the largest rules, and others that agree with it help.
@@ -191,14 +199,20 @@ def combined_scores(statistics: NDArray[np.float32]) -> NDArray[np.float32]:
     Parameters
     ----------
     statistics : array of shape (n_labellings, n_columns, n_statistics)
+        Large values speak against the null hypothesis.
+    prior : array of shape (n_statistics,) or (n_columns, n_statistics), optional
+        Their skewness if nothing differs, roughly.
 
     Returns
     -------
     array of shape (n_labellings, n_columns), float32
     """
     n_labellings, n_columns, n_statistics = statistics.shape
-    scores = gamma_scores(statistics.reshape(n_labellings, -1))
-    return gamma_scores(np.logaddexp.reduce(scores.reshape(n_labellings, n_columns, n_statistics), axis=2))
+    if prior is not None:
+        prior = np.broadcast_to(prior, (n_columns, n_statistics)).ravel()
+    scores = gamma_scores(statistics.reshape(n_labellings, -1), prior=prior)
+    sums = np.logaddexp.reduce(scores.reshape(n_labellings, n_columns, n_statistics), axis=2)
+    return gamma_scores(sums, prior=_SUM_SKEWNESS)
 
 
 class _PearsonSums:
@@ -210,6 +224,7 @@ class _PearsonSums:
         self._place = np.full(len(counts), -1)
         self._place[self.units] = np.arange(len(self.units))
         self._unit_of = unit_of
+        self.counts = counts[self.units]
         self.values = np.zeros((n_labellings, len(self.units)), dtype=np.float32)
 
     def part(
@@ -229,7 +244,7 @@ class _PearsonSums:
 
 
 def _unit_scores(
-    features: NDArray[np.float32], unit_of: NDArray[np.intp], pearson: _PearsonSums
+    features: NDArray[np.float32], unit_of: NDArray[np.intp], pearson: _PearsonSums, n_groups: int
 ) -> NDArray[np.float32]:
     """Scores of the units from those of their features, shape (n_labellings, n_units)."""
     n_units = int(unit_of.max()) + 1
@@ -244,11 +259,15 @@ def _unit_scores(
     several = np.flatnonzero(sizes > 1)
     # The feature that stands out most has to be the best of several: scored anew, it competes as one.
     units[:, several] = gamma_scores(
-        np.stack([features[:, members[unit]].max(axis=1) for unit in several], axis=1)
+        np.stack([features[:, members[unit]].max(axis=1) for unit in several], axis=1),
+        prior=_MAXIMUM_SKEWNESS,
     )
     if len(pearson.units):
-        overall = gamma_scores(pearson.values)
-        units[:, pearson.units] = gamma_scores(np.logaddexp(units[:, pearson.units], overall))
+        # Levels that are all the others together leave one degree of freedom less.
+        degrees = (pearson.counts - 1) * (n_groups - 1)
+        overall = gamma_scores(pearson.values, prior=np.sqrt(8 / degrees))
+        both = np.logaddexp(units[:, pearson.units], overall)
+        units[:, pearson.units] = gamma_scores(both, prior=_SUM_SKEWNESS)
     return units
 
 

@@ -167,3 +167,34 @@ def statistics_of(
         missing = (1 - shares).astype(between.dtype)
         parts.append(np.einsum("lfv,fv->lf", between[:, :, N_COLUMNS:], missing)[:, :, None])
     return np.concatenate(parts, axis=2)
+
+
+def expected_skewness(n_groups: int, n_values: NDArray[np.intp] | None = None) -> NDArray[np.float64]:
+    """Skewness of the statistics of a feature if nothing differs, in large samples.
+
+    Parameters
+    ----------
+    n_groups : int
+        Number of groups.
+    n_values : int array of shape (n_features,), optional
+        For features with few values.
+
+    Returns
+    -------
+    array of shape (5,) or (n_features, 6)
+        In the order of `statistics_of`.
+
+    Examples
+    --------
+    >>> expected_skewness(2).round(2)
+    array([2.83, 2.83, 2.83, 2.37, 1.41])
+    """
+    degrees = np.arange(1, N_TERMS + 1)
+    weights = 1 / (degrees * (degrees + 1))
+    mixture = np.sqrt(8) * (weights**3).sum() / (weights**2).sum() ** 1.5
+    chi = [np.sqrt(8)] * 3
+    known = np.array([*chi, mixture, np.sqrt(8 / _SMOOTH_TERMS)]) / np.sqrt(n_groups - 1)
+    if n_values is None:
+        return known
+    pearson = np.sqrt(8 / ((n_values - 1) * (n_groups - 1)))
+    return np.column_stack([np.broadcast_to(known, (len(n_values), len(known))), pearson])

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import chdtri, ndtri
 from scipy.stats import rankdata
 
 from princdiff.inference.contrasts import Relabellings
@@ -30,21 +30,23 @@ MOST_FEATURES = 500
 # Rows on which these are chosen, and features at a time: 20 000 features take some seconds.
 _SCREENED_ROWS = 500
 _SCREENED_AT_ONCE = 500
-# Named features whose products are related to the others.
-MOST_FACTORS = 19
 # Statistics held at a time, over all labellings (single precision).
-_BLOCK_STATISTICS = 30_000_000
+_BLOCK_STATISTICS = 50_000_000
 # Pairs of a block whose scores are kept; of the others only the maximum over them is.
 _KEPT = 1000
-# Standard deviations above the mean from which a statistic is scored; the largest of a hundred pairs is
-# beyond in nearly every labelling.
-_ABOVE = 1.5
+# A statistic is scored if it is so far above the mean, in standard deviations, that so many pairs are
+# expected to be by chance: the largest of all, which alone counts, is beyond in every labelling.
+_LEAST_ABOVE, _MOST_ABOVE, _EXPECTED_ABOVE = 1.5, 4.0, 50.0
 # Labellings given to a thread at a time.
 _CHUNK = 16
 # Correlations closer than this are equal: sums in single precision are good to a tenth of it.
 _ROUNDING = 3e-5
-# A feature has few values if this share of the rows have the same one.
-_TIED_SHARE = 0.05
+# Standard deviation in a group, 1 over all rows, below which a feature counts as constant there. Where a
+# labelling gives a group none of a rare flag's ones, zeros are left, whose scores differ a little between the
+# observed groups: two such flags would have a correlation of one.
+_LEAST_SPREAD = 0.2
+# A feature has few values if this share of the rows have the same one (zeros), or of pairs of rows (counts).
+_TIED_SHARE, _TIED_PAIRS = 0.2, 0.1
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ def relation_scores(
     units = np.arange(rows.shape[1]) if units is None else units
     features = _features_looked_at(rows)
     values = _normal_scores_within(rows, features, labellings)
-    table = _Leaders(labellings)
+    table = _Leaders(labellings, len(features) * (len(features) - 1) // 2)
     for start, stop in _pair_blocks(len(features), labellings.n_labellings):
         # A rectangle of pairs; below its diagonal they would be counted twice.
         sums = _GroupSums(values[:, start:stop], values[:, start:], labellings)
@@ -130,45 +132,44 @@ def relation_scores(
 def product_relation_scores(
     rows: Any,
     labellings: Relabellings,
-    named: NDArray[np.intp],
+    factors: NDArray[np.intp],
     others: NDArray[np.intp],
     n_jobs: int | None = None,
 ) -> RelationScores:
-    """Scores of the change of dependence between features and the products of two named ones.
+    """Scores of the change of dependence between features and products of two others.
 
     Parameters
     ----------
     rows, labellings, n_jobs
         As in `relation_scores`.
-    named : int array
-        Features known to differ, the clearest first; at most ``MOST_FACTORS`` of them are used.
+    factors : int array of shape (n_products, 2)
+        Two features each; the same feature twice is its square, -1 in the second place the feature itself.
     others : int array
-        Features that may go with them.
+        Features that may go with the products.
 
     Returns
     -------
     RelationScores
-        Its pairs have three columns: the two factors and the other feature. Equal factors mean the feature
-        itself (with a factor of -1) or its square.
+        Its pairs have three columns: the two factors and the other feature.
     """
-    named = named[:MOST_FACTORS]
-    factors = _normal_scores_within(rows, named, labellings)
-    values = _normal_scores_within(rows, others, labellings)
     codes = labellings.scheme.codes(np.arange(1))[0]
-    columns: list[NDArray] = [factors[:, i] for i in range(len(named))]
-    labels = [(named[i], -1) for i in range(len(named))]
-    for i in range(len(named)):
-        for j in range(i, len(named)):
-            columns.append(_within(factors[:, i] * factors[:, j], codes, labellings))
-            labels.append((named[i], named[j]))
-    left = np.column_stack(columns).astype(np.float32)
-    table = _Leaders(labellings)
-    width = max(1, _BLOCK_STATISTICS // (labellings.n_labellings * len(labels)))
+    single = np.unique(factors[factors >= 0])
+    scores = _normal_scores_within(rows, single, labellings)
+    columns: list[NDArray] = []
+    for first, second in np.searchsorted(single, np.maximum(factors, single[0])):
+        # Scores lie symmetric about zero, so squares tie: rounding must not decide their order.
+        columns.append(np.round(scores[:, first].astype(np.float64) * scores[:, second], 4))
+    left = np.column_stack([_within(column, codes, labellings) for column in columns]).astype(np.float32)
+    plain = factors[:, 1] < 0
+    left[:, plain] = scores[:, np.searchsorted(single, factors[plain, 0])]
+    values = _normal_scores_within(rows, others, labellings)
+    table = _Leaders(labellings, len(factors) * len(others))
+    width = max(1, _BLOCK_STATISTICS // (labellings.n_labellings * len(factors)))
     for start in range(0, len(others), width):
         part = others[start : start + width]
         sums = _GroupSums(left, values[:, start : start + width], labellings)
-        triples = [(*pair, other) for pair in labels for other in part]
-        table.add(sums, np.array(triples, dtype=np.intp), np.ones(len(triples), dtype=bool), n_jobs)
+        triples = np.column_stack([np.repeat(factors, len(part), axis=0), np.tile(part, len(factors))])
+        table.add(sums, triples, np.ones(len(triples), dtype=bool), n_jobs)
     return table.finished(others)
 
 
@@ -179,8 +180,9 @@ _DETERMINED = 0.999
 class _Leaders:
     """The pairs with the largest observed scores, and the maximum over all others."""
 
-    def __init__(self, labellings: Relabellings) -> None:
+    def __init__(self, labellings: Relabellings, n_pairs: int) -> None:
         self._labellings = labellings
+        self._above = _scored_above(n_pairs)
         self._pairs: list[NDArray] = []
         self._scores: list[NDArray] = []
         self._correlations: list[NDArray] = []
@@ -201,7 +203,8 @@ class _Leaders:
         statistics[:, ~wanted] = 0.0
         # Copies of each other, whose correlation is one in every group but for rounding.
         statistics[statistics < sums.rounding] = 0.0
-        scores = gamma_scores(statistics, above=_ABOVE)
+        prior = np.sqrt(8 / (self._labellings.n_groups - 1))
+        scores = gamma_scores(statistics, above=self._above, prior=prior, overwrite=True)
         leading = np.argsort(np.where(wanted, -scores[0], 1.0), kind="stable")
         leading = leading[: min(_KEPT, max(1, int(wanted.sum())))]
         self._pairs.append(pairs[leading])
@@ -226,14 +229,19 @@ class _Leaders:
         )
 
 
+def _scored_above(n_pairs: int) -> float:
+    """Standard deviations above the mean from which statistics are scored, for as many pairs."""
+    tail = chdtri(1, min(0.5, _EXPECTED_ABOVE / max(n_pairs, 1)))
+    return float(np.clip((tail - 1) / np.sqrt(2), _LEAST_ABOVE, _MOST_ABOVE))
+
+
 def has_few_values(rows: Any, features: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Whether many rows share a value, shape (len(features),)."""
+    """Whether many rows share a value, or two rows drawn at random often do; shape (len(features),)."""
     found = np.zeros(len(features), dtype=bool)
     by_column = rows.tocsc() if sp.issparse(rows) else rows
     for place, feature in enumerate(features):
-        ranked = np.sort(_column(by_column, feature))
-        step = max(1, int(_TIED_SHARE * len(ranked)))
-        found[place] = bool((ranked[step:] == ranked[:-step]).any())
+        shares = np.unique(_column(by_column, feature), return_counts=True)[1] / rows.shape[0]
+        found[place] = shares.max() >= _TIED_SHARE or (shares**2).sum() >= _TIED_PAIRS
     return found
 
 
@@ -310,105 +318,105 @@ class _GroupSums:
     def __init__(
         self, left: NDArray[np.float32], right: NDArray[np.float32], labellings: Relabellings
     ) -> None:
-        self._left, self._right, self._labellings = left, right, labellings
-        self._weights = None if labellings.weights is None else labellings.weights.astype(np.float32)
-        self._everything = self._sums(np.arange(len(left)))
-        self.rounding = _ROUNDING**2 * self._everything.mass
+        self._right, self._labellings = right, labellings
+        self._n_left = left.shape[1]
+        weights = np.ones(len(left)) if labellings.weights is None else labellings.weights
+        self._weights = weights.astype(np.float32)
+        self._left = left if labellings.weights is None else left * self._weights[:, None]
+        self._columns = np.concatenate([left, right], axis=1)
+        self._squares = self._columns * self._columns
+        self._everything = self._left.T @ right
+        self.rounding = _ROUNDING**2 * float(weights.sum())
 
     def changes(self, n_jobs: int | None) -> NDArray[np.float32]:
         """How much correlations differ between groups, shape (n_labellings, n_left * n_right)."""
         n_labellings = self._labellings.n_labellings
-        found = np.empty((n_labellings, self._left.shape[1], self._right.shape[1]), dtype=np.float32)
+        found = np.empty((n_labellings, self._n_left, self._right.shape[1]), dtype=np.float32)
         chunks = np.split(np.arange(n_labellings), np.arange(_CHUNK, n_labellings, _CHUNK))
 
         def run(chunk: NDArray[np.intp]) -> None:
-            for index, codes in zip(chunk, self._labellings.scheme.codes(chunk), strict=True):
-                found[index] = self._change(codes)
+            codes = self._labellings.scheme.codes(chunk)
+            moments = self._moments(codes)
+            for place, index in enumerate(chunk):
+                self._change(codes[place], moments.of(place), found[index])
 
         in_threads(run, chunks, n_jobs)
         return found.reshape(n_labellings, -1)
 
     def observed_correlations(self) -> NDArray[np.float64]:
         """Correlations in the observed groups, shape (n_groups, n_left * n_right)."""
-        codes = self._labellings.scheme.codes(np.arange(1))[0]
-        found = np.empty((self._labellings.n_groups, self._left.shape[1] * self._right.shape[1]))
-        for group, sums in self._parts(codes):
-            found[group] = sums.correlation().ravel()
+        codes = self._labellings.scheme.codes(np.arange(1))
+        found = np.empty((self._labellings.n_groups, self._n_left * self._right.shape[1]))
+        for group, correlation in self._correlations(codes[0], self._moments(codes).of(0)):
+            found[group] = correlation.ravel()
         return found
 
-    def _change(self, codes: NDArray[np.uint8]) -> NDArray[np.float32]:
+    def _change(self, codes: NDArray[np.uint8], moments: _GroupMoments, out: NDArray[np.float32]) -> None:
         """Weighted sum of squares of the groups' correlations about their mean."""
-        mass: Any = np.float32(0.0)
-        mean: Any = np.float32(0.0)
-        squares: Any = np.float32(0.0)
+        parts = self._correlations(codes, moments)
+        first, mean = next(parts)
+        mass = moments.mass[first]
+        out[:] = 0.0
         # By the recurrence for weighted variances, which does not subtract large numbers.
-        for _, sums in self._parts(codes):
-            own = np.float32(sums.mass)
-            mass += own
-            away = sums.correlation() - mean
-            mean = mean + (own / mass) * away
-            away *= away
-            away *= own * (mass - own) / mass
-            squares = squares + away
-        return squares
+        for group, correlation in parts:
+            own = moments.mass[group]
+            mass = mass + own
+            correlation -= mean
+            mean = mean + (own / mass) * correlation if self._labellings.n_groups > 2 else mean
+            correlation *= correlation
+            correlation *= own * (mass - own) / mass
+            out += correlation
 
-    def _parts(self, codes: NDArray[np.uint8]) -> Iterator[tuple[int, _Sums]]:
+    def _correlations(
+        self, codes: NDArray[np.uint8], moments: _GroupMoments
+    ) -> Iterator[tuple[int, NDArray[np.float32]]]:
+        """Each group's correlations of left with right columns."""
         n_groups = self._labellings.n_groups
         largest = int(np.bincount(codes, minlength=n_groups).argmax())
-        left = self._everything
-        for group in [g for g in range(n_groups) if g != largest]:
-            sums = self._sums(np.flatnonzero(codes == group))
-            yield group, sums
-            left = left.minus(sums)
-        yield largest, left
+        left_over = self._everything
+        for group in [*(g for g in range(n_groups) if g != largest), largest]:
+            if group == largest:
+                products = left_over
+            else:
+                rows = np.flatnonzero(codes == group)
+                products = self._left[rows].T @ self._right[rows]
+                left_over = left_over - products
+            inverse, shift = moments.inverse[group], moments.shift[group]
+            left, right = slice(0, self._n_left), slice(self._n_left, None)
+            found = products * (inverse[left] / moments.mass[group])[:, None]
+            found *= inverse[right]
+            found -= shift[left, None] * shift[right]
+            yield group, found
 
-    def _sums(self, rows: NDArray[np.intp]) -> _Sums:
-        left, right = self._left[rows], self._right[rows]
-        weights = np.ones(len(rows), dtype=np.float32) if self._weights is None else self._weights[rows]
-        weighted = left if self._weights is None else left * weights[:, None]
-        squares = right * right
-        return _Sums(
-            mass=float(weights.sum(dtype=np.float64)),
-            left=(weights @ left).astype(np.float64),
-            right=(weights @ right).astype(np.float64),
-            left_squares=np.einsum("ij,ij->j", weighted, left).astype(np.float64),
-            right_squares=(weights @ squares).astype(np.float64),
-            products=weighted.T @ right,
-        )
-
-
-class _Sums(NamedTuple):
-    """Sums over some rows: weights, columns, their squares, and products of left with right columns."""
-
-    mass: float
-    left: NDArray[np.float64]
-    right: NDArray[np.float64]
-    left_squares: NDArray[np.float64]
-    right_squares: NDArray[np.float64]
-    products: NDArray
-
-    def minus(self, other: _Sums) -> _Sums:
-        """Sums over the other rows."""
-        return _Sums(
-            self.mass - other.mass,
-            self.left - other.left,
-            self.right - other.right,
-            self.left_squares - other.left_squares,
-            self.right_squares - other.right_squares,
-            self.products - other.products,
-        )
-
-    def correlation(self) -> NDArray[np.float32]:
-        """Correlations of left with right columns; zero where one of them does not vary."""
-        scales = []
-        for sums, squares in ((self.left, self.left_squares), (self.right, self.right_squares)):
-            mean = sums / self.mass
-            spread = np.sqrt(np.maximum(squares / self.mass - mean**2, 0.0))
+    def _moments(self, codes: NDArray[np.uint8]) -> _GroupMoments:
+        """Of all columns in all groups, for some labellings."""
+        n_groups = self._labellings.n_groups
+        shape = (len(codes), n_groups, self._columns.shape[1])
+        mass = np.empty(shape[:2], dtype=np.float32)
+        inverse, shift = np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.float32)
+        for group in range(n_groups):
+            inside = (codes == group) * self._weights
+            own = inside.sum(axis=1, dtype=np.float64)
+            mean = (inside @ self._columns) / own[:, None]
+            variance = (inside @ self._squares) / own[:, None] - mean**2
             # A flag that no row of a group has goes with nothing there.
-            inverse = np.where(spread > 1e-3, 1 / np.maximum(spread, 1e-3), 0.0)
-            scales.append((inverse.astype(np.float32), (mean * inverse).astype(np.float32)))
-        (left, left_shift), (right, right_shift) = scales
-        found = self.products * (left / np.float32(self.mass))[:, None]
-        found *= right
-        found -= left_shift[:, None] * right_shift
-        return found
+            varying = variance > _LEAST_SPREAD**2
+            mass[:, group] = own
+            inverse[:, group] = np.where(varying, 1 / np.sqrt(np.where(varying, variance, 1.0)), 0.0)
+            shift[:, group] = mean * inverse[:, group]
+        return _GroupMoments(mass, inverse, shift)
+
+
+class _GroupMoments(NamedTuple):
+    """Of columns in groups: weights of the rows, one over the standard deviation, and mean over it.
+
+    Arrays of shape (..., n_groups) and (..., n_groups, n_columns).
+    """
+
+    mass: NDArray[np.float32]
+    inverse: NDArray[np.float32]
+    shift: NDArray[np.float32]
+
+    def of(self, labelling: int) -> _GroupMoments:
+        """Those of one labelling."""
+        return _GroupMoments(self.mass[labelling], self.inverse[labelling], self.shift[labelling])

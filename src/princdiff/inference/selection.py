@@ -44,8 +44,10 @@ from princdiff.inference.relations import (
 )
 
 GOALS = ("all", "minimal", "directions")
-# How the error is shared: single columns, pairs, and a feature with the product of two named ones.
-SHARE_ALONE, SHARE_PAIRS, SHARE_PRODUCTS = 0.72, 0.18, 0.10
+# How the error is shared: single columns, pairs, and relations to features that are named already.
+SHARE_ALONE, SHARE_PAIRS, SHARE_NAMED = 0.6, 0.25, 0.15
+# Named features whose relations are looked at once more, and those of which products are made.
+_MOST_NAMED, _MOST_FACTORS = 20, 8
 # Pairs listed in the table of relations, whether or not they are selected.
 _LISTED = 200
 # Shuffles behind the p-values of goal="directions".
@@ -95,8 +97,9 @@ class SelectionResult:
     table : DataFrame with one row per feature
         ``feature``, ``column`` (of the user's table), ``selected``, ``reason`` ("alone", "together with
         ...", "direction" or nothing), ``score`` (-log of an approximate p-value of its own distribution),
-        ``pvalue`` (of its own distribution, not adjusted), ``pvalue_adj`` (for any reason, adjusted for all
-        features and pairs looked at).
+        ``pvalue`` (of its own distribution, not adjusted), ``pvalue_error`` (its standard error from drawing
+        relabellings at random), ``pvalue_adj`` (for any reason, adjusted for all features and pairs looked
+        at).
     columns : DataFrame with one row per column of the user's table
         ``column``, ``selected``, ``score``, ``pvalue``, ``pvalue_adj`` and ``pvalue_extrapolated`` (below
         1 / (B + 1) by a gamma law: approximate), all of the column's own distribution.
@@ -207,10 +210,10 @@ def select_features(
     differs in distribution, and every pair named "together" goes together differently. What is assumed:
     the relabellings are right (rows, or blocks, are exchangeable where nothing differs), and the features and
     pairs that do not differ have jointly the same distribution in the groups; for pairs, after each feature
-    is brought to normal scores within its group, which makes that part approximate. Of the error 72 %
-    is for single features, 18 % for pairs, and 10 % for features that go with the product of two
-    features already named. The largest score is itself a test of the whole difference at level ``alpha``, so
-    nothing is named where nothing differs but for that chance.
+    is brought to normal scores within its group, which makes that part approximate. Of the error 60 %
+    is for single features, 25 % for pairs, and 15 % for the relations of further features to those already
+    named, their squares and products. The largest score is itself a test of the whole difference at level
+    ``alpha``, so nothing is named where nothing differs but for that chance.
 
     "directions" adds features under a stronger assumption: those not selected are jointly independent of the
     labels and of the selected ones. A feature that goes with a shifted one, and is not shifted itself, takes
@@ -254,13 +257,14 @@ def _with_columns(problem: Problem, columns: ArrayLike) -> Problem:
 
 def select(problem: Problem, run: Run, options: SelectionOptions) -> SelectionResult:
     """Find the features in which the groups of a problem differ; see `select_features`."""
-    problem.require_memory()
+    # In an order of their own: shuffled rows give the same answer to the last digit.
+    problem = problem.require_memory().ordered
     if options.goal == "minimal":
         return _minimal(problem, run, options)
     finder = _Selection(problem, run, options)
     if options.relations:
         finder.columns_and_pairs()
-        finder.products()
+        finder.relations_to_named()
     else:
         finder.single_columns()
     if options.goal == "directions":
@@ -278,6 +282,7 @@ def _minimal(problem: Problem, run: Run, options: SelectionOptions) -> Selection
             "reason": np.where(found.selected, "needed to tell the groups apart", ""),
             "score": np.nan,
             "pvalue": found.pvalue,
+            "pvalue_error": np.nan,
             "pvalue_adj": found.pvalue,
         }
     )
@@ -338,27 +343,37 @@ class _Selection:
             handicap = np.log(max(pairs.n_pairs, 1) / n_units * SHARE_ALONE / SHARE_PAIRS)
             offsets = np.concatenate([np.zeros(n_units), np.full(scores.shape[1], handicap)])
             adjusted = step_down_pvalues(np.column_stack([self._alone.units, scores]), offsets)
-            adjusted = adjusted / (1 - SHARE_PRODUCTS)
+            adjusted = adjusted / (1 - SHARE_NAMED)
             alone, together = adjusted[:n_units], adjusted[n_units:-1]
         self._name_columns(np.minimum(alone, 1.0))
         together = np.minimum(together, 1.0)
         self._relations = self._listed(pairs, together)
         self._name_pairs(pairs.pairs, together)
 
-    def products(self) -> None:
-        """Features whose relation to the product of two named ones differs."""
+    def relations_to_named(self) -> None:
+        """Features whose relation to a named one, or to the product of two of them, differs."""
         # Flags and counts are left out: what happens to one of them shows in products with all its partners.
         named = np.flatnonzero(self._selected & ~self._few_values)
-        named = named[np.lexsort((-self._alone.features[0, named], self._adjusted[named]))]
+        named = named[np.lexsort((-self._alone.features[0, named], self._adjusted[named]))][:_MOST_NAMED]
         others = self._looked_at[~self._selected[self._looked_at] & ~self._few_values[self._looked_at]]
         if len(named) == 0 or len(others) == 0:
             return
-        found = product_relation_scores(self._rows, self._labellings, named, others, self._run.n_jobs)
-        adjusted = np.minimum(step_down_pvalues(_with_rest(found))[:-1] / SHARE_PRODUCTS, 1.0)
-        np.minimum.at(self._adjusted, found.pairs[:, 2], adjusted)
+        families = []
+        for factors in (np.column_stack([named, np.full_like(named, -1)]), _products(named)):
+            families.append(
+                product_relation_scores(self._rows, self._labellings, factors, others, self._run.n_jobs)
+            )
+        nearby, beyond = families
+        # Each of the two has half of the error, however many pairs it has.
+        handicap = np.log(beyond.n_pairs / nearby.n_pairs)
+        offsets = np.repeat([0.0, handicap], [nearby.scores.shape[1] + 1, beyond.scores.shape[1] + 1])
+        adjusted = step_down_pvalues(np.column_stack([_with_rest(nearby), _with_rest(beyond)]), offsets)
+        adjusted = np.minimum(np.delete(adjusted, [nearby.scores.shape[1], -1]) / SHARE_NAMED, 1.0)
+        triples = np.concatenate([nearby.pairs, beyond.pairs])
+        np.minimum.at(self._adjusted, triples[:, 2], adjusted)
         for position in np.argsort(adjusted, kind="stable")[: np.count_nonzero(adjusted <= self._alpha)]:
-            *factors, feature = found.pairs[position]
-            self._name_together(feature, [factor for factor in factors if factor >= 0])
+            *partners, feature = triples[position].tolist()
+            self._name_together(feature, [partner for partner in partners if partner >= 0])
 
     def directions(self) -> None:
         """Features that take part in directions."""
@@ -465,6 +480,7 @@ class _Selection:
                 "reason": self._reason,
                 "score": alone.features[0].astype(np.float64),
                 "pvalue": self._feature_pvalue,
+                "pvalue_error": self._monte_carlo_error(),
                 "pvalue_adj": self._adjusted,
             }
         )
@@ -481,6 +497,13 @@ class _Selection:
         return SelectionResult(
             self._selected, table, columns, self._relations, self._control(), self._labellings.n_labellings
         )
+
+    def _monte_carlo_error(self) -> NDArray[np.float64]:
+        """Standard error of the features' p-values; none where all relabellings were used."""
+        if self._labellings.scheme.exhaustive:
+            return np.zeros(len(self._feature_pvalue))
+        share = self._feature_pvalue
+        return np.sqrt(share * (1 - share) / self._labellings.n_labellings)
 
     def _control(self) -> str:
         alpha, n_features = self._options.alpha, self._problem.n_features
@@ -508,6 +531,13 @@ def _with_rest(found: RelationScores) -> NDArray[np.float32]:
     scores = np.column_stack([found.scores, found.rest])
     scores[0, -1] = -1.0
     return scores
+
+
+def _products(named: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Squares of the named features, and products of two of the clearest."""
+    squares = np.column_stack([named, named])
+    first, second = np.triu_indices(min(len(named), _MOST_FACTORS), 1)
+    return np.concatenate([squares, np.column_stack([named[first], named[second]])])
 
 
 def _numbered(units: tuple[str, ...]) -> tuple[tuple[str, ...], NDArray[np.intp]]:

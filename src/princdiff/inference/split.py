@@ -20,6 +20,7 @@ from princdiff.data.labels import Labels
 from princdiff.data.problem import Problem, Run
 from princdiff.data.row_keys import shuffled_members
 from princdiff.data.samples import Scale
+from princdiff.data.shared_docs import with_shared_docs
 from princdiff.divergences import Divergence, Wasserstein2, report
 from princdiff.inference.pvalues import permutation_pvalue
 from princdiff.inference.tuning import choose_level
@@ -68,6 +69,7 @@ class SplitResult:
     rule: str
 
 
+@with_shared_docs
 def split_test(
     X: ArrayLike,
     y: ArrayLike,
@@ -88,32 +90,24 @@ def split_test(
 
     Parameters
     ----------
-    X : array, DataFrame or scipy.sparse matrix of shape (n_rows, n_features)
-        Rows of all groups.
-    y : array of shape (n_rows,)
-        Group of each row.
+    {X}
+    {y}
     n_splits : int, default=5
         Random splits.
     fraction : float, default=0.5
         Part of each group that the direction is fitted on.
     n_features : int or "auto", default="auto"
         Sparsity of the direction; "auto" chooses it inside the fitted part.
-    divergence : str, Divergence or callable, default="wasserstein2"
-        What "different" means for two columns of numbers, see `princdiff.divergences.available`.
+    {divergence}
     scale : {"pooled", None}, default="pooled"
         Scaling of the features.
     n_permutations : int, default=999
         Relabellings of the rows kept aside.
-    effort : {"fast", "default", "thorough"}
-        Of the search.
-    random_state : int, RandomState, Generator or None
-        Seed.
-    rng : int, Generator or None
-        The same under NumPy's name; give one of the two.
-    n_jobs : int, optional
-        Threads.
-    progress : bool, default=False
-        Show a progress bar.
+    {effort}
+    {random_state}
+    {rng}
+    {n_jobs}
+    {progress}
 
     Returns
     -------

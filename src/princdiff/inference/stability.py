@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from princdiff.data import parameters, validate
@@ -16,13 +15,11 @@ from princdiff.data.labels import HELD_OUT, Labels
 from princdiff.data.problem import Problem, Run
 from princdiff.data.row_keys import shuffled_members
 from princdiff.data.samples import Samples, Scale
-from princdiff.divergences import Divergence, Wasserstein2, Workspace
+from princdiff.data.shared_docs import with_shared_docs
+from princdiff.divergences import Divergence
 from princdiff.inference.execution import run_chunks
 from princdiff.inference.tuning import choose_level
-from princdiff.parallel import in_threads
-from princdiff.solvers.ascent import Tolerance, ascend
 from princdiff.solvers.path import solve_path
-from princdiff.solvers.sparsity import Sparsity
 
 # Half-samples solved together; the number does not depend on n_jobs, so neither do the results.
 _CHUNK = 20
@@ -64,6 +61,7 @@ class StabilityResult:
     n_features: int
 
 
+@with_shared_docs
 def stability_selection(
     X: ArrayLike,
     y: ArrayLike,
@@ -81,26 +79,20 @@ def stability_selection(
 
     Parameters
     ----------
-    X : array, DataFrame or scipy.sparse matrix of shape (n_rows, n_features)
-        Rows of all groups.
-    y : array of shape (n_rows,)
-        Group of each row.
+    {X}
+    {y}
     n_features : int or "auto", default="auto"
         Features to select in each half-sample; "auto": by held-out divergence on all rows.
     threshold : float, default=0.9
         Frequency from which a feature counts as stable, above 0.5.
     n_pairs : int, default=50
         Complementary pairs of half-samples.
-    divergence : str, Divergence or callable, default="wasserstein2"
-        What "different" means for two columns of numbers, see `princdiff.divergences.available`.
+    {divergence}
     scale : {None, "pooled", "within"}, default="pooled"
         Scaling of the features.
-    random_state : int, RandomState, Generator or None
-        Seed.
-    rng : int, Generator or None
-        The same under NumPy's name; give one of the two.
-    n_jobs : int, optional
-        Threads.
+    {random_state}
+    {rng}
+    {n_jobs}
 
     Returns
     -------
@@ -199,73 +191,3 @@ def expected_false_selections(threshold: float, selected: int, available: int, n
     else:
         factor = 4 * (1 - threshold + pairs) / (1 + 2 * pairs)
     return float(factor * share * selected)
-
-
-def share_intervals(
-    samples: Samples,
-    labels: Labels,
-    direction: NDArray[np.float64],
-    rng: np.random.Generator,
-    *,
-    n_draws: int = 200,
-    coverage: float = 0.95,
-    n_jobs: int | None = None,
-) -> pd.DataFrame:
-    """Bootstrap intervals for the shares of the features that a direction uses.
-
-    Rows are drawn with replacement inside each group and the direction is refitted on its own support.
-
-    Parameters
-    ----------
-    samples : Samples
-        Pooled rows.
-    labels : Labels
-        One column.
-    direction : array of shape (n_features,)
-        Fitted direction.
-    rng : numpy Generator
-        For the draws.
-    n_draws : int
-        Bootstrap draws.
-    coverage : float
-        Of the percentile intervals.
-    n_jobs : int, optional
-        Threads.
-
-    Returns
-    -------
-    DataFrame
-        Columns feature (position), low, high; one row per feature with a weight.
-    """
-    support = np.flatnonzero(direction)
-    few = samples.restrict(support)
-    codes = labels.codes[0]
-    divergence = Wasserstein2()
-    seeds = rng.integers(2**31, size=n_draws)
-
-    def run(seed: np.int64) -> NDArray[np.float64]:
-        own = np.random.default_rng(int(seed))
-        drawn = np.concatenate(
-            [own.choice(members, len(members)) for members in map(np.flatnonzero, _groups(codes))]
-        )
-        weights = None if labels.weights is None else labels.weights[drawn]
-        sample = Samples(few.rows[drawn], few.scale, weights=weights)
-        own_labels = Labels(codes[drawn], labels.n_groups, weights=weights)
-        sparsity = Sparsity(np.array([len(support)]))
-        found = ascend(
-            sample, own_labels, divergence, sparsity, direction[support][None], Tolerance(60, 1e-4, 5)
-        )
-        operator = sample.for_labels(own_labels)
-        projection = operator.project(found.directions)
-        slopes = divergence.value_and_slope(projection, own_labels, Workspace())[1]
-        parts = found.directions[0] * operator.backproject(slopes)[0]
-        return parts / parts.sum() if parts.sum() > 0 else np.zeros(len(parts))
-
-    shares = np.array(in_threads(run, list(seeds), n_jobs))
-    tail = 100 * (1 - coverage) / 2
-    low, high = np.percentile(shares, [tail, 100 - tail], axis=0)
-    return pd.DataFrame({"feature": support, "low": low, "high": high})
-
-
-def _groups(codes: NDArray[np.uint8]) -> list[NDArray[np.bool_]]:
-    return [codes == group for group in np.unique(codes[codes != HELD_OUT])]

@@ -21,6 +21,7 @@ from princdiff.present import charts, vega
 from princdiff.present.page_data import group_labels, leading, named, page_data, unbroken, visible
 from princdiff.present.plot_style import COLOURS
 from princdiff.result import wording
+from princdiff.result.rows import SIDES_IN_WORDS, cell
 
 if TYPE_CHECKING:
     from princdiff.result import DifferenceResult
@@ -29,9 +30,13 @@ if TYPE_CHECKING:
 _DARK_COLOURS = ("#56A8E0", "#F2874B", "#35C29A", "#E39CC5", "#F0B63C", "#9AD0F5", "#F4F4F4")
 _LONGEST_VALUE = 300
 _SHOWN_PAIRS = 30
+<<<<<<< HEAD
 _SHOWN_WEIGHTS = 12
 # Squares of a picture that would hardly be seen are left out.
 _FAINTEST = 0.02
+=======
+_SHOWN_ROW_COLUMNS = 20
+>>>>>>> main
 _BEHAVIOUR = ("page_text.js", "page_pictures.js", "page_table.js", "page.js")
 
 _SCALES = {
@@ -90,6 +95,7 @@ def render(result: DifferenceResult) -> str:
         contrast=_contrast(result, names),
         witness=_witness(result, names),
         pairs=_pairs(result),
+        rows=_rows(result),
         test=_test_section(result),
         certainty=visible(wording.certainty(result)),
         bound=_bound(result),
@@ -278,6 +284,33 @@ def _pairs(result: DifferenceResult) -> dict[str, Any]:
         for row in found.head(_SHOWN_PAIRS).to_dict("records")
     ]
     return {"rows": rows, "more": max(0, len(found) - _SHOWN_PAIRS), "looked": len(result.relations) > 0}
+
+
+def _rows(result: DifferenceResult) -> dict[str, Any] | None:
+    """Rows to look at, where they were asked for; the columns that differ first."""
+    if not result.rows:
+        return None
+    values = result.typical_rows()
+    shown = values.iloc[:, :_SHOWN_ROW_COLUMNS]
+    names = dict(zip(result.groups, group_labels(result), strict=True))
+    places = {group: place for place, group in enumerate(result.groups)}
+    where = result.rows.where
+    return {
+        "columns": [named(name) for name in shown.columns],
+        "more": values.shape[1] - shown.shape[1],
+        "rows": [
+            {
+                "group": names[group],
+                "place": places[group],
+                "side": SIDES_IN_WORDS[side],
+                "number": _count(row),
+                "cells": [visible(cell(value)) for value in shown.iloc[line]],
+            }
+            for line, (group, side, row) in enumerate(
+                zip(where["group"], where["side"], where["row"], strict=True)
+            )
+        ],
+    }
 
 
 def _texts(result: DifferenceResult, row: dict[Any, Any]) -> list[str]:

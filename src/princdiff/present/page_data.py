@@ -125,6 +125,7 @@ def _columns(result: DifferenceResult, widths: list[int]) -> dict[str, Any]:
         "pvalue": vega.rounded(frame["pvalue"].to_numpy(float), _DIGITS),
         "effect": vega.rounded(frame["effect"].to_numpy(float), _DIGITS),
         "change": [unbroken(change) for change in frame["change"]],
+        "interval": [unbroken(wording.interval_text(row)) for row in frame.to_dict("records")],
         # Of ordered categories the numbers stand for levels.
         "levels": {
             str(place): [visible(level) for level in codings[str(name)].levels or ()]

@@ -120,7 +120,7 @@ report.table = (function () {
     } else row.append(make("span", { class: "fold" }));
     row.append(nameButton(columns.name[column]));
     name.append(row, make("span", { class: "below" }, columns.change[column]));
-    const entry = { selected: differs[column], kind: kinds[column], change: columns.change[column], effect: columns.effect[column], pvalue: columns.pvalue[column] };
+    const entry = { selected: differs[column], kind: kinds[column], change: columns.change[column], interval: columns.interval[column], effect: columns.effect[column], pvalue: columns.pvalue[column] };
     return line(name, entry, { "data-column": column }, column === state.column && state.feature === null);
   }
 
@@ -142,7 +142,10 @@ report.table = (function () {
     for (const column of shown.slice(1)) {
       const cell = make("td", { class: column.kind });
       if (column.key === "kind") cell.textContent = entry.kind;
-      else if (column.key === "change") cell.append(make("span", { class: "lines", title: entry.change }, entry.change));
+      else if (column.key === "change") {
+        cell.append(make("span", { class: "lines", title: entry.change }, entry.change));
+        if (entry.interval) cell.append(make("span", { class: "interval" }, entry.interval));
+      }
       else if (column.key === "effect") sizeCell(cell, entry.effect);
       else if (column.key === "pvalue") cell.textContent = pvalue(entry.pvalue);
       else cell.textContent = entry.selected;
@@ -218,7 +221,7 @@ report.table = (function () {
   // CSV: columns and their levels, all of them, whatever is shown.
 
   function csv() {
-    const head = ["column", "level", "type", "differs", "reason", "adjusted p", "kind", "size (sd)", "what changed"];
+    const head = ["column", "level", "type", "differs", "reason", "adjusted p", "kind", "size (sd)", "what changed", "difference (interval)"];
     data.groups.forEach((group) => head.push(`mean ${group}`, `sd ${group}`));
     features.weight.forEach((_, component) => {
       const of = features.weight.length > 1 ? ` ${component + 1}` : "";
@@ -235,7 +238,7 @@ report.table = (function () {
   function csvRow(column, level, source, place, feature) {
     const get = (key) => (place === null ? source[key] : source[key][place]);
     const reason = place === null ? "" : columns.reason[column];
-    const row = [columns.name[column], level, columns.type[column], get("selected") ? "yes" : "no", reason, get("pvalue"), get("kind"), get("effect"), get("change")];
+    const row = [columns.name[column], level, columns.type[column], get("selected") ? "yes" : "no", reason, get("pvalue"), get("kind"), get("effect"), get("change"), place === null ? "" : columns.interval[column]];
     data.groups.forEach((_, group) => {
       row.push(feature === null ? null : features.mean[group][feature], feature === null ? null : features.sd[group][feature]);
     });

@@ -61,6 +61,7 @@ def answer(result: DifferenceResult, screen: Screen, *, notes: Sequence[str] = (
         lines += screen.prose("Columns by the size of their difference, which may well be chance:")
     lines += column_lines(result, screen)
     lines += relation_lines(result, screen)
+    lines += row_lines(result, screen)
     lines.append("")
     groups = zip(wording.group_names(result), result.groups.values(), strict=True)
     sizes = ", ".join(f"{shorten(printable(name), 40)}: {size} rows" for name, size in groups)
@@ -207,6 +208,35 @@ def relation_lines(result: DifferenceResult, screen: Screen) -> list[str]:
         *screen.prose("These go together differently (correlations in each group):"),
         *drawn_table([*columns, *numbers], screen),
         *([screen.dim(words)] if total > 0 else []),
+    ]
+
+
+def row_lines(result: DifferenceResult, screen: Screen) -> list[str]:
+    """Rows to look at, where they were asked for: as many columns as fit, those that differ first."""
+    from princdiff.result.rows import SIDES_IN_WORDS, cell
+
+    if not result.rows:
+        return []
+    where, values = result.rows.where, result.typical_rows()
+    columns = [
+        TextColumn("group", [shorten(printable(name), 24, screen.dots) for name in where["group"]]),
+        TextColumn("", [SIDES_IN_WORDS[side] for side in where["side"]]),
+        TextColumn("row", [str(row) for row in where["row"]], right=True),
+    ]
+    hidden = 0
+    for place, name in enumerate(values.columns):
+        cells = [shorten(printable(cell(value)), 20, screen.dots) for value in values.iloc[:, place]]
+        own = TextColumn(shorten(printable(name), 20, screen.dots), cells)
+        if table_width([*columns, own]) > screen.width:
+            hidden = values.shape[1] - place
+            break
+        columns.append(own)
+    remark = f"{screen.dots} and {hidden} more columns; rows count from 0" if hidden else "rows count from 0"
+    return [
+        "",
+        *screen.prose("Rows to look at (in the middle of their group; or like those of another group):"),
+        *drawn_table(columns, screen),
+        screen.dim(remark),
     ]
 
 

@@ -27,6 +27,7 @@ _OPTIONS = (
     (re.compile(r"\bcertify=True\b"), "--certify"),
     (re.compile(r"\bsample_weight=|(?<![-\w])weights="), "--sample-weight"),
     (re.compile(r"\b(n|time|random)_(permutations|features|components|jobs|budget|state)="), r"--\1-\2 "),
+    (re.compile(r"(?<![-\w])exclude=\[('[^']*')\]"), r"--exclude \1"),
     (re.compile(r"(?<![-\w])(features|exclude|groups|blocks|covariates)="), r"--\1"),
 )
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Sequence
+<<<<<<< HEAD
 from dataclasses import dataclass, field, fields
+=======
+from dataclasses import MISSING, dataclass, field, fields
+>>>>>>> main
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +25,7 @@ from princdiff.result.parts import (
     Distribution,
     PathPart,
     ReferencePart,
+    RowsPart,
     SelectionPart,
     TestPart,
     WitnessPart,
@@ -88,11 +93,16 @@ class DifferenceResult:
         Warnings, and everything that was left out or changed.
     parameters : dict
         What was asked for, the seed, versions and timings.
+<<<<<<< HEAD
     contrasts : list of ContrastPart
         The first direction, which has the largest difference in size, and the sharpest contrast where that is
         another one; the one that led comes first.
     witness : WitnessPart or None
         Where the groups differ most clearly in something else than a direction, what can be shown of it.
+=======
+    rows : RowsPart
+        Rows to look at, where ``show_rows`` asked for some; see `typical_rows`.
+>>>>>>> main
 
     Examples
     --------
@@ -132,8 +142,12 @@ class DifferenceResult:
     codings: list[Coding]
     notes: list[str]
     parameters: dict[str, Any]
+<<<<<<< HEAD
     contrasts: list[ContrastPart] = field(default_factory=list)
     witness: WitnessPart | None = None
+=======
+    rows: RowsPart = field(default_factory=RowsPart)
+>>>>>>> main
 
     # Reading.
 
@@ -150,12 +164,15 @@ class DifferenceResult:
         DataFrame
             By feature, the largest share first: feature, column (of the user's table), weight, share,
             selected, pvalue (adjusted), reason (why it was selected), kind (shift, spread, shape,
-            proportion, missing), effect (in standard deviations, chance taken off), stability, divergence
-            (of the feature alone), location, scale, shape, then mean and sd of each group, then weight and
-            share in further directions. Shares are NaN for a divergence that does not depend on scale.
+            proportion, missing), effect (in standard deviations, chance taken off), measure and difference
+            (of features that differ alone, two groups: second minus first, in the feature's own unit) with
+            difference_low and difference_high (of these intervals at most 5 % are expected to miss, the
+            choice of features allowed for), stability, divergence (of the feature alone), location, scale,
+            shape, then mean and sd of each group, then weight and share in further directions. Shares are NaN
+            for a divergence that does not depend on scale.
 
-            By column, the selected ones first: column, type, selected, pvalue, reason, kind, effect, change
-            (in words), share.
+            By column, the selected ones first: column, type, selected, pvalue, reason, kind, effect, measure,
+            difference, difference_low, difference_high, change (in words), share.
         """
         validate.check_choice("by", by, ("feature", "column"))
         return (self.table if by == "feature" else self.columns).copy()
@@ -187,6 +204,22 @@ class DifferenceResult:
             .sum(min_count=1)
             .sort_values(ascending=False, kind="stable")
         )
+
+    def typical_rows(self) -> pd.DataFrame:
+        """Rows to look at: the middle of each group, and those that lie like rows of another group.
+
+        Returns
+        -------
+        DataFrame
+            The columns compared, those that differ first; indexed by group, side ("typical" or "other side")
+            and number of the row in its table.
+        """
+        if not self.rows:
+            raise ValueError("no rows were kept: compare with show_rows=5, or as many as you want to see")
+        order = [str(name) for name in self.columns["column"]]
+        frame = self.rows.values[order].copy()
+        frame.index = pd.MultiIndex.from_frame(self.rows.where[["group", "side", "row"]])
+        return frame
 
     def separation_frame(self, component: int = 0) -> pd.DataFrame:
         """Divergence between every two groups along a direction: which groups it tells apart.
@@ -451,7 +484,15 @@ def load(path: str | Path) -> DifferenceResult:
         raise ValueError(
             f"{path} has format {content.get('format')!r}; this version of princdiff reads format {FORMAT}"
         )
+<<<<<<< HEAD
     lost = [own.name for own in fields(DifferenceResult) if own.name not in content]
+=======
+    lost = [
+        part.name
+        for part in fields(DifferenceResult)
+        if part.name not in content and part.default_factory is MISSING
+    ]
+>>>>>>> main
     if lost:
         raise ValueError(f"{path} is incomplete: {', '.join(lost)} is missing")
     try:

@@ -24,6 +24,8 @@ REFERENCE_LEVELS = (np.arange(500) + 0.5) / 500
 _BINS = 24
 _FEW_VALUES = 12
 _WHOLE_NUMBERS = 0.9
+# P-values up to so many times the smallest one are not told apart when columns are ranked.
+_ALIKE = 5.0
 _BLOCK_ELEMENTS = 20_000_000
 
 
@@ -119,10 +121,52 @@ def result_tables(
     leading = features["share"].fillna(features["weight"] ** 2).to_numpy()
     order = np.lexsort((-features["divergence"], ~features["selected"], -leading))
     columns = column_table(facts)
-    # p-values tie at their floor; the larger effect is then the clearer difference.
-    ranked = np.lexsort((-columns["effect"], columns["pvalue"].fillna(1.0), ~columns["selected"]))
+    # Near their floor p-values are a matter of chance; the larger effect is then the clearer difference.
+    pvalues = columns["pvalue"].fillna(1.0).to_numpy()
+    alike = np.where(pvalues <= _ALIKE * pvalues.min(initial=1.0), 0.0, pvalues)
+    ranked = np.lexsort((-columns["effect"], alike, ~columns["selected"]))
     table = features.iloc[order].reset_index(drop=True)
     return table, columns.iloc[ranked].reset_index(drop=True), telling_columns(facts)
+
+
+def with_differences(
+    table: pd.DataFrame, columns: pd.DataFrame, differences: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both tables with the differences of selected features and their intervals.
+
+    Parameters
+    ----------
+    table, columns : DataFrames
+        From `result_tables`.
+    differences : DataFrame indexed by feature
+        ``measure``, ``difference``, ``low``, ``high``; features without are not known.
+
+    Returns
+    -------
+    table, columns : DataFrames
+        With columns measure, difference, difference_low, difference_high after effect. A column of several
+        features is told by the one with the largest effect; its measure names it.
+    """
+    names = {"low": "difference_low", "high": "difference_high"}
+    own = differences.rename(columns=names).reindex(table["feature"])
+    own["measure"] = own["measure"].fillna("").astype(object)
+    table = _inserted(table, own)
+    known = table[table["difference"].notna()].sort_values("effect", ascending=False, kind="stable")
+    leading = known.drop_duplicates("column").set_index("column")
+    several = leading.index.to_numpy() != leading["feature"].to_numpy()
+    words = leading["measure"].where(~several, leading["measure"] + " of " + leading["feature"].astype(str))
+    shown = leading[["measure", "difference", "difference_low", "difference_high"]].assign(measure=words)
+    shown = shown.reindex(columns["column"])
+    shown["measure"] = shown["measure"].fillna("").astype(object)
+    return table, _inserted(columns, shown)
+
+
+def _inserted(table: pd.DataFrame, further: pd.DataFrame) -> pd.DataFrame:
+    table = table.copy()
+    place = int(table.columns.get_loc("effect")) + 1  # type: ignore[arg-type]
+    for offset, name in enumerate(("measure", "difference", "difference_low", "difference_high")):
+        table.insert(place + offset, name, further[name].to_numpy())
+    return table
 
 
 def reference(

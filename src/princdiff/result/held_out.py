@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,10 +44,25 @@ def halves(data: Prepared, seed: int, rng: np.random.Generator) -> NDArray[np.bo
     return result
 
 
+class Crossed(NamedTuple):
+    """Each half's rows along the direction of the other half.
+
+    Attributes
+    ----------
+    scores : array of shape (n_rows,)
+        In standard deviations within groups; the sign does not depend on the groups.
+    upward : array of shape (n_rows,)
+        1 where the last group had the larger mean in the half that was fitted, -1 elsewhere.
+    """
+
+    scores: NDArray[np.float64]
+    upward: NDArray[np.float64]
+
+
 def crossed(
     problem: Problem, halves: NDArray[np.bool_], direction: Callable[[Problem], NDArray[np.float64]]
-) -> NDArray[np.float64]:
-    """Each half's rows along the direction of the other half, in standard deviations within groups.
+) -> Crossed:
+    """Judge each half by the direction of the other.
 
     Parameters
     ----------
@@ -59,37 +75,38 @@ def crossed(
 
     Returns
     -------
-    array of shape (n_rows,)
-        The last group has the larger mean in the half that was fitted.
+    Crossed
     """
-    result = np.empty(len(halves))
+    scores, upward = np.empty(len(halves)), np.empty(len(halves))
     for part in (False, True):
         fitted, judged = problem.take_rows(np.flatnonzero(halves == part)), halves != part
-        weights = oriented(direction(fitted), fitted)
+        weights = direction(fitted)
+        largest = np.argmax(np.abs(weights) * fitted.samples.deviation)
+        weights = weights if weights[largest] >= 0 else -weights
         values = np.asarray(problem.rows[judged] @ weights, dtype=np.float64).ravel()
-        result[judged] = _standard(values, problem.codes[judged])
-    return result
+        scores[judged] = _standard(values, problem.codes[judged])
+        upward[judged] = 1.0 if oriented(weights, fitted) is weights else -1.0
+    return Crossed(scores, upward)
 
 
-def effect(
-    data: Prepared, halves: NDArray[np.bool_], scores: NDArray[np.float64], rng: np.random.Generator
-) -> Effect:
+def effect(data: Prepared, halves: NDArray[np.bool_], found: Crossed, rng: np.random.Generator) -> Effect:
     """Distance of the groups, averaged over both halves, with its interval."""
     squares = []
     for part in (False, True):
         own = halves == part
         inner = None if data.weights is None else data.weights[own]
-        squares.append(direction_effect(scores[own], data.codes[own], inner, rng))
+        squares.append(direction_effect(found.scores[own], data.codes[own], inner, rng))
     size, low, high = (float(np.sqrt(np.mean(np.square(values)))) for values in zip(*squares, strict=True))
     # Half of the rows widen an interval by the root of two; both halves together have all of them.
     shrink = 1 / np.sqrt(2)
     return Effect(size, max(0.0, size - (size - low) * shrink), size + (high - size) * shrink)
 
 
-def auc(data: Prepared, halves: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:
+def auc(data: Prepared, halves: NDArray[np.bool_], found: Crossed) -> float:
     """Area under the curve, averaged over both halves; NaN for more than two groups."""
     if len(data.groups) != 2:
         return float("nan")
+    scores = found.scores * found.upward
     areas = []
     for part in (False, True):
         own = halves == part

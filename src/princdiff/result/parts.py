@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 
@@ -190,6 +191,7 @@ class Distribution:
     values: NDArray[np.float64] = field(default_factory=_no_numbers)
 
 
+<<<<<<< HEAD
 @dataclass(frozen=True, eq=False)
 class ContrastPart:
     """One direction in which the groups differ, and how well it tells them apart.
@@ -253,3 +255,27 @@ class WitnessPart:
     axes: list[str] = field(default_factory=list)
     edges: list[NDArray[np.float64]] = field(default_factory=list)
     shares: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+=======
+def _no_frame() -> pd.DataFrame:
+    return pd.DataFrame()
+
+
+@dataclass(frozen=True, eq=False)
+class RowsPart:
+    """Rows to look at; empty unless they were asked for, since a result is otherwise free of data.
+
+    Attributes
+    ----------
+    where : DataFrame with one row for each row shown
+        Columns group, side ("typical" or "other side"), row (its number in its table, from 0), score (its
+        place along the first direction).
+    values : DataFrame with as many rows
+        What the compared columns of the user's table hold there.
+    """
+
+    where: pd.DataFrame = field(default_factory=_no_frame)
+    values: pd.DataFrame = field(default_factory=_no_frame)
+
+    def __bool__(self) -> bool:
+        return len(self.where) > 0
+>>>>>>> main

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from princdiff.result.columns import from_to
+from princdiff.result.columns import from_to, number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,7 +78,8 @@ def what_differs(result: DifferenceResult) -> str:
     pairs = selected_relations(result)
     sentences = []
     if len(alone):
-        sentences.append(_columns_sentence(alone, len(result.columns)))
+        telling = [str(name) for name in result.parameters.get("telling_columns") or ()]
+        sentences.append(_columns_sentence(alone, len(result.columns), telling))
     if len(pairs):
         sentences.append(_pairs_sentence(result, len(alone) > 0))
     other = result.columns[result.columns["selected"] & ~by_itself]
@@ -96,20 +97,24 @@ def what_differs(result: DifferenceResult) -> str:
     return f"{leading} No single column or pair of columns could be named with confidence."
 
 
-def _columns_sentence(alone: pd.DataFrame, total: int) -> str:
+def _columns_sentence(alone: pd.DataFrame, total: int, telling: list[str]) -> str:
     count = len(alone)
-    shown = alone.head(_NAMED)
+    # A column that tells the groups without fail is most often the grouping itself, and no news.
+    known = alone["column"].astype(str).isin(telling).to_numpy()
+    shown = alone.iloc[np.argsort(known, kind="stable")].head(_NAMED)
+    rest = alone[known]["column"].astype(str).tolist() if known.any() and not known.all() else []
+    told = f" {_some(rest)} tell{'s' if len(rest) == 1 else ''} the groups without fail." if rest else ""
     brief = len(shown) > 2
     parts = [f"{_cut(str(row.column), 60)} ({_change(str(row.change), brief)})" for row in shown.itertuples()]
     named = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     of = f" of {total}" if total > count else ""
     if count == 1:
-        return f"One{of} column{'s' if of else ''} differs: {named}."
+        return f"One{of} column{'s' if of else ''} differs: {named}.{told}"
     if total == count:
         opening = "Both columns differ" if count == 2 else f"All {count} columns differ"
     else:
         opening = f"{_number(count)}{of} columns differ"
-    return f"{opening}{', foremost' if count > _NAMED else ':'} {named}."
+    return f"{opening}{', foremost' if count > _NAMED else ':'} {named}.{told}"
 
 
 def _change(text: str, brief: bool) -> str:
@@ -203,6 +208,7 @@ def distance_sentence(result: DifferenceResult) -> str:
         return "No direction tells them apart."
     order = frame["share"].fillna(frame["weight"] ** 2).sort_values(ascending=False, kind="stable").index
     columns = list(dict.fromkeys(map(str, frame.loc[order, "column"])))
+<<<<<<< HEAD
     apart = f"they are {_size(result.effect, *result.effect_interval)} apart"
     if len(result.contrasts) < 2:
         return f"Along the direction found ({_made_of(columns)}) {apart}."
@@ -211,6 +217,20 @@ def distance_sentence(result: DifferenceResult) -> str:
     return (
         f"Along the sharpest contrast ({_made_of(contrast_columns(result, sharpest))}) they are "
         f"{_size(sharpest.effect, sharpest.low, sharpest.high)} apart, {size}."
+=======
+    made_of = (
+        _listed(columns)
+        if len(columns) <= _DIRECTION_FEATURES
+        else f"{_listed(columns[:2])} and {len(columns) - 2} more"
+    )
+    low, high = result.effect_interval
+    # With many rows two digits would make an interval of one number.
+    form = ".2g" if np.isnan(low) or f"{low:.2g}" != f"{high:.2g}" else ".3g"
+    interval = "" if np.isnan(low) else f" ({low:{form}} to {high:{form}})"
+    return (
+        f"Along the direction found ({made_of}) "
+        f"they are {result.effect:{form}} standard deviations apart{interval}."
+>>>>>>> main
     )
 
 
@@ -354,6 +374,32 @@ def summary(result: DifferenceResult) -> str:
     from princdiff.present.text_layout import Screen
 
     return "\n".join(answer(result, Screen(width=100), notes=result.notes))
+
+
+def interval_text(row: Mapping[Any, Any] | pd.Series) -> str:
+    """The difference of a column in its own unit, with its interval; empty where it is not known.
+
+    Examples
+    --------
+    >>> row = {"measure": "mean", "difference": 1.234, "difference_low": 0.8, "difference_high": 1.7}
+    >>> interval_text(row)
+    'mean +1.23 (+0.8 to +1.7)'
+    >>> interval_text({**row, "measure": "proportion of plan = gold", "difference": 0.1})
+    'proportion of plan = gold +10 (+80 to +170) percentage points'
+    """
+    measure = str(row.get("measure") or "")
+    values = [float(row.get(name, np.nan)) for name in ("difference", "difference_low", "difference_high")]
+    if not measure or np.isnan(values).any():
+        return ""
+    share = measure.startswith("proportion")
+    estimate, low, high = (_signed(100 * value if share else value) for value in values)
+    return f"{measure} {estimate} ({low} to {high}){' percentage points' if share else ''}"
+
+
+def _signed(value: float) -> str:
+    if np.isinf(value):
+        return "any less" if value < 0 else "any more"
+    return f"{'+' if value > 0 else ''}{number(value)}"
 
 
 def selection_sentence(result: DifferenceResult) -> str:

@@ -40,7 +40,8 @@ def pda_df(
     DataFrame
         Columns group, reference, component, gene, rank, weight, share (of the divergence along the
         direction); then of each gene by itself: divergence and its parts location, scale and shape, and
-        mean, sd and detected (share of cells that are not zero) in the group and in the reference.
+        mean, sd and detected (share of cells that are not zero) in the group and in the reference; pvalue,
+        pvalue_adj (family-wise over genes, donors respected), selected and reason.
 
     Examples
     --------

@@ -2,7 +2,8 @@
 
 from princdiff.tables.column_info import ColumnInfo
 from princdiff.tables.encoding import Coding
+from princdiff.tables.messages import MissingValuesError
 from princdiff.tables.preparation import Encoded, Prepared, encode, prepare
 from princdiff.tables.readers import read
 
-__all__ = ["Coding", "ColumnInfo", "Encoded", "Prepared", "encode", "prepare", "read"]
+__all__ = ["Coding", "ColumnInfo", "Encoded", "MissingValuesError", "Prepared", "encode", "prepare", "read"]

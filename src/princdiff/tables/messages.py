@@ -44,6 +44,10 @@ def _counted(cells: Mapping[str, NDArray], layout: Layout) -> str:
     return f"{_joined(columns, 5)} (rows count from 0)"
 
 
+class MissingValuesError(ValueError):
+    """Missing values, and nobody said what to do with them."""
+
+
 # Errors -----------------------------------------------------------------------------------------------------
 
 
@@ -78,7 +82,7 @@ def refuse_missing(holes: Mapping[str, NDArray], layout: Layout, roles: Roles) -
         for name, rows in holes.items()
     ]
     affected = layout.n_rows - len(rows_without(holes, layout.n_rows))
-    raise ValueError(
+    raise MissingValuesError(
         f"missing values in {plural(len(holes), 'column')} ({affected} of {layout.n_rows} rows): use "
         "missing='impute' to fill and mark them, so that a changed rate of missing values is compared too, "
         "missing='drop' to leave these rows out, or exclude= to leave the columns out. They are in "

@@ -59,6 +59,8 @@ class Prepared:
         How each column became features; `encode` applies them to other rows.
     kept : array of shape (n_rows,)
         Number of each row in the input, first table first, from 0.
+    table_sizes : tuple of int
+        Rows of each table of the input.
     left_out : dict
         Columns that were not compared, and why.
     missing : dict
@@ -99,6 +101,7 @@ class Prepared:
     column_info: dict[str, ColumnInfo]
     codings: tuple[Coding, ...]
     kept: NDArray[np.intp]
+    table_sizes: tuple[int, ...] = ()
     left_out: dict[str, str] = field(default_factory=dict)
     missing: dict[str, tuple[int, ...]] = field(default_factory=dict)
     filled: dict[str, NDArray[np.intp]] = field(default_factory=dict)
@@ -289,6 +292,7 @@ def prepare(X: Any, Y: Any = None, **options: Any) -> Prepared:
         column_info=info,
         codings=tuple(codings),
         kept=kept,
+        table_sizes=layout.sizes,
         left_out=left_out,
         missing=counts,
         filled=_filled(codings, holes, names),

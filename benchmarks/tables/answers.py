@@ -1,0 +1,50 @@
+"""What a comparison answers: how sure, and which columns; in full, or without what changes neither."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from princdiff import compare
+from princdiff.comparison import in_canonical_order
+from princdiff.comparison_steps import Clock, Comparison, Options
+from princdiff.data.problem import Run
+from princdiff.tables import prepare
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The p-value, the columns named, and seconds of processor."""
+
+    pvalue: float
+    columns: list[str]
+    seconds: float
+
+
+def full_answer(*tables: Any, **options: Any) -> Answer:
+    """The answer of `princdiff.compare`."""
+    begin = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = compare(*tables, **options)
+    return Answer(result.pvalue, result.selected_columns, time.process_time() - begin)
+
+
+def quick_answer(
+    *tables: Any, groups: Any = None, missing: str = "error", n_permutations: int = 999, random_state: int = 0
+) -> Answer:
+    """The same p-value and names without direction, stability and effect: each step has its own seed."""
+    begin = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        prepared, keys = in_canonical_order(prepare(*tables, groups=groups, missing=missing))  # type: ignore[arg-type]
+        run = Run.from_options(random_state, None, False)
+        comparison = Comparison(prepared, Options(n_permutations=n_permutations), run, Clock(), keys)
+        pvalue = comparison._test()[0]
+        chosen = comparison._select(pvalue)[0]
+    named = dict.fromkeys(
+        column for column, selected in zip(prepared.origin, chosen["selected"], strict=True) if selected
+    )
+    return Answer(pvalue, list(named), time.process_time() - begin)
