@@ -25,10 +25,6 @@ from princdiff.inference.selection import SelectionOptions, select
 from princdiff.inference.stability import StabilityOptions, run_half_samples
 from princdiff.result import explain, feature_tables, held_out
 from princdiff.result.effects import Effect, direction_effect
-<<<<<<< HEAD
-from princdiff.result.parts import CertificatePart, PathPart, SelectionPart, TestPart
-from princdiff.result.shown import Shown, leading_sentence
-=======
 from princdiff.result.parts import (
     CertificatePart,
     PathPart,
@@ -38,7 +34,7 @@ from princdiff.result.parts import (
     TestPart,
 )
 from princdiff.result.rows import rows_to_show
->>>>>>> main
+from princdiff.result.shown import Shown, leading_sentence
 from princdiff.tables import Prepared
 
 _PILOT = 19
@@ -118,13 +114,10 @@ class Comparison:
         effect, auc = self._effect(fit, projections[0])
         self.clock.done("measuring the effect")
         components = self._components(fit, projections, pvalue, effect)
-<<<<<<< HEAD
         shown = Shown(self.data, self.problem, tested, self.how)
         contrasts = shown.contrasts(fit.components_[0], projections[0], effect, auc)
         self.clock.done("looking for contrasts")
-=======
         reference = feature_tables.reference(self.data, projections, *self._scaling(fit))
->>>>>>> main
         return {
             "pvalue": pvalue,
             "statistic": statistic,

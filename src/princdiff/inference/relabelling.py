@@ -41,6 +41,11 @@ class Labelled(Protocol):
         """Labellings, the observed one included."""
         ...
 
+    @property
+    def exhaustive(self) -> bool:
+        """Whether all distinct labellings are used."""
+        ...
+
     def codes(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
         """Groups under some labellings, shape (len(indices), n_rows)."""
         ...
@@ -70,6 +75,11 @@ class SomeRows:
     def n_labellings(self) -> int:
         """Labellings, the observed one included."""
         return self.scheme.n_labellings
+
+    @property
+    def exhaustive(self) -> bool:
+        """Whether all distinct labellings are used."""
+        return self.scheme.exhaustive
 
     def codes(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
         """Groups of the rows under some labellings, shape (len(indices), n_taken)."""

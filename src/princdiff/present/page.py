@@ -30,13 +30,10 @@ if TYPE_CHECKING:
 _DARK_COLOURS = ("#56A8E0", "#F2874B", "#35C29A", "#E39CC5", "#F0B63C", "#9AD0F5", "#F4F4F4")
 _LONGEST_VALUE = 300
 _SHOWN_PAIRS = 30
-<<<<<<< HEAD
 _SHOWN_WEIGHTS = 12
 # Squares of a picture that would hardly be seen are left out.
 _FAINTEST = 0.02
-=======
 _SHOWN_ROW_COLUMNS = 20
->>>>>>> main
 _BEHAVIOUR = ("page_text.js", "page_pictures.js", "page_table.js", "page.js")
 
 _SCALES = {

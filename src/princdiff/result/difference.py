@@ -5,11 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Sequence
-<<<<<<< HEAD
-from dataclasses import dataclass, field, fields
-=======
 from dataclasses import MISSING, dataclass, field, fields
->>>>>>> main
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,16 +89,13 @@ class DifferenceResult:
         Warnings, and everything that was left out or changed.
     parameters : dict
         What was asked for, the seed, versions and timings.
-<<<<<<< HEAD
     contrasts : list of ContrastPart
         The first direction, which has the largest difference in size, and the sharpest contrast where that is
         another one; the one that led comes first.
     witness : WitnessPart or None
         Where the groups differ most clearly in something else than a direction, what can be shown of it.
-=======
     rows : RowsPart
         Rows to look at, where ``show_rows`` asked for some; see `typical_rows`.
->>>>>>> main
 
     Examples
     --------
@@ -142,12 +135,9 @@ class DifferenceResult:
     codings: list[Coding]
     notes: list[str]
     parameters: dict[str, Any]
-<<<<<<< HEAD
     contrasts: list[ContrastPart] = field(default_factory=list)
     witness: WitnessPart | None = None
-=======
     rows: RowsPart = field(default_factory=RowsPart)
->>>>>>> main
 
     # Reading.
 
@@ -484,15 +474,11 @@ def load(path: str | Path) -> DifferenceResult:
         raise ValueError(
             f"{path} has format {content.get('format')!r}; this version of princdiff reads format {FORMAT}"
         )
-<<<<<<< HEAD
-    lost = [own.name for own in fields(DifferenceResult) if own.name not in content]
-=======
     lost = [
         part.name
         for part in fields(DifferenceResult)
-        if part.name not in content and part.default_factory is MISSING
+        if part.name not in content and part.default is MISSING and part.default_factory is MISSING
     ]
->>>>>>> main
     if lost:
         raise ValueError(f"{path} is incomplete: {', '.join(lost)} is missing")
     try:

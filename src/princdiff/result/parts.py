@@ -191,7 +191,6 @@ class Distribution:
     values: NDArray[np.float64] = field(default_factory=_no_numbers)
 
 
-<<<<<<< HEAD
 @dataclass(frozen=True, eq=False)
 class ContrastPart:
     """One direction in which the groups differ, and how well it tells them apart.
@@ -255,7 +254,8 @@ class WitnessPart:
     axes: list[str] = field(default_factory=list)
     edges: list[NDArray[np.float64]] = field(default_factory=list)
     shares: dict[str, NDArray[np.float64]] = field(default_factory=dict)
-=======
+
+
 def _no_frame() -> pd.DataFrame:
     return pd.DataFrame()
 
@@ -278,4 +278,3 @@ class RowsPart:
 
     def __bool__(self) -> bool:
         return len(self.where) > 0
->>>>>>> main

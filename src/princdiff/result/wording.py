@@ -208,35 +208,22 @@ def distance_sentence(result: DifferenceResult) -> str:
         return "No direction tells them apart."
     order = frame["share"].fillna(frame["weight"] ** 2).sort_values(ascending=False, kind="stable").index
     columns = list(dict.fromkeys(map(str, frame.loc[order, "column"])))
-<<<<<<< HEAD
-    apart = f"they are {_size(result.effect, *result.effect_interval)} apart"
+    apart = f"they are {_size(result.effect, *result.effect_interval)}"
     if len(result.contrasts) < 2:
         return f"Along the direction found ({_made_of(columns)}) {apart}."
     sharpest = next(part for part in result.contrasts if part.name == SHARPEST)
     size = f"{result.effect:.2g} along the largest difference in size ({_made_of(columns)})"
     return (
         f"Along the sharpest contrast ({_made_of(contrast_columns(result, sharpest))}) they are "
-        f"{_size(sharpest.effect, sharpest.low, sharpest.high)} apart, {size}."
-=======
-    made_of = (
-        _listed(columns)
-        if len(columns) <= _DIRECTION_FEATURES
-        else f"{_listed(columns[:2])} and {len(columns) - 2} more"
-    )
-    low, high = result.effect_interval
-    # With many rows two digits would make an interval of one number.
-    form = ".2g" if np.isnan(low) or f"{low:.2g}" != f"{high:.2g}" else ".3g"
-    interval = "" if np.isnan(low) else f" ({low:{form}} to {high:{form}})"
-    return (
-        f"Along the direction found ({made_of}) "
-        f"they are {result.effect:{form}} standard deviations apart{interval}."
->>>>>>> main
+        f"{_size(sharpest.effect, sharpest.low, sharpest.high)}, {size}."
     )
 
 
 def _size(effect: float, low: float, high: float) -> str:
-    interval = "" if np.isnan(low) else f" ({low:.2g} to {high:.2g})"
-    return f"{effect:.2g} standard deviations{interval}"
+    # With many rows two digits would make an interval of one number.
+    form = ".2g" if np.isnan(low) or f"{low:.2g}" != f"{high:.2g}" else ".3g"
+    interval = "" if np.isnan(low) else f" ({low:{form}} to {high:{form}})"
+    return f"{effect:{form}} standard deviations apart{interval}"
 
 
 def _made_of(columns: list[str]) -> str:
