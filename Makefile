@@ -59,12 +59,12 @@ docs: $(VENV)/.stamp-docs kernels
 coverage: $(VENV)/.stamp-dev kernels
 	$(PY) -m pytest -n 2 -q --cov --cov-report=term --cov-report=html:build/coverage --cov-report=xml:build/coverage.xml
 
-# Each in an environment of its own.
+# Each in an environment of its own. Without zarr 3, which the oldest anndata refuses beside it.
 test-oldest: OLDEST := build/oldest/bin/python
 test-oldest: kernels
 	$(PYTHON) -m venv --clear build/oldest
 	$(PY) tools/oldest_versions.py > build/oldest.txt
-	$(OLDEST) -m pip install --quiet --disable-pip-version-check -c build/oldest.txt -e '.[test]'
+	$(OLDEST) -m pip install --quiet --disable-pip-version-check -c build/oldest.txt -e '.[anndata,parquet,dask,report,testing]'
 	$(OLDEST) -m pytest -n 2 -q -p no:cacheprovider
 
 # Without anndata, which holds pandas back.

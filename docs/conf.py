@@ -59,6 +59,8 @@ sphinx_gallery_conf = {
     "backreferences_dir": "reference/api/backreferences",
     "doc_module": ("princdiff",),
     "capture_repr": ("_repr_html_", "__repr__"),
+    # Pictures are shown; that they are Axes says nothing more.
+    "ignore_repr_types": r"matplotlib\.|numpy\.ndarray",
     "download_all_examples": False,
     "min_reported_time": 1e9,
     "show_memory": False,

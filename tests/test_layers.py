@@ -13,7 +13,7 @@ ROOT = Path(princdiff.__file__).parent
 # From the ground up; a room may import from its own layer and from those below. data, divergences
 # and kernels know each other (labels, names of divergences); among their modules there is no circle.
 LAYERS = [
-    {"extras", "files", "printable", "parallel", "datasets"},
+    {"extras", "files", "printable", "parallel", "progress", "datasets"},
     {"data", "divergences", "kernels"},
     {"relaxation", "tables", "policy"},
     {"solvers"},

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import importlib
+import inspect
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import princdiff
+import princdiff.datasets
 
 
 @pytest.mark.parametrize("name", ["tl", "pl", "get"])
@@ -35,3 +39,42 @@ def test_nothing_heavy_is_imported_with_the_package():
     code = "import sys, princdiff; print(*sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"numpy", "scipy", "pandas", "sklearn", "matplotlib"} & set(found.stdout.split())
+
+
+def _functions_with_a_seed():
+    for module in ("princdiff", "princdiff.tl", "princdiff.datasets"):
+        found = importlib.import_module(module)
+        for name in found.__all__:
+            thing = getattr(found, name)
+            if inspect.isfunction(thing) and "random_state" in inspect.signature(thing).parameters:
+                yield thing
+
+
+def test_functions_with_a_seed_take_a_generator_by_numpys_name_too():
+    pytest.importorskip("anndata", reason="anndata is not installed")
+    found = list(_functions_with_a_seed())
+    assert len(found) >= 7
+    assert [thing.__name__ for thing in found if "rng" not in inspect.signature(thing).parameters] == []
+
+
+ROWS = np.random.default_rng(0).normal(size=(24, 3))
+LABELS = np.repeat(["a", "b"], 12)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda **seed: princdiff.permutation_test(ROWS, LABELS, n_permutations=19, **seed).null,
+        lambda **seed: princdiff.paired_test(ROWS[:12], ROWS[12:], n_permutations=19, **seed).null,
+        lambda **seed: princdiff.select_features(ROWS, LABELS, n_permutations=39, **seed).table["pvalue"],
+        lambda **seed: princdiff.datasets.make_gaussian_pair(5, **seed)[0],
+        lambda **seed: princdiff.datasets.make_block_gaussians(3, 5, **seed)[0],
+    ],
+    ids=["permutation_test", "paired_test", "select_features", "make_gaussian_pair", "make_block_gaussians"],
+)
+def test_the_same_number_means_the_same_seed(run):
+    np.testing.assert_array_equal(run(rng=3), run(random_state=3))
+    np.testing.assert_array_equal(run(rng=np.random.default_rng(4)), run(rng=np.random.default_rng(4)))
+    assert not np.array_equal(run(rng=3), run(rng=5))
+    with pytest.raises(ValueError, match="not both"):
+        run(rng=3, random_state=3)

@@ -149,7 +149,7 @@ print("march: ", round(changed.effect, 2))
 # - Do not read a green job as "nothing changed": it means that nothing above your two numbers was seen.
 # - Rows must be independent. If orders come in batches of one customer, name them: ``blocks="customer"``.
 #
-# The how-to :doc:`/drift` has the job as a file, many batches at once, and how to judge single batches
+# The how-to :doc:`/howto/drift` has the job as a file, many batches at once, and how to judge single batches
 # without refitting.
 
 # sphinx_gallery_start_ignore

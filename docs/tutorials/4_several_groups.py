@@ -65,9 +65,18 @@ result.plot_weights(component=1, top=8, ax=axes[1])
 # ``compare_groups`` makes every pair its own comparison and adjusts the p-values for their number (Holm):
 
 pairs = princdiff.compare_groups(table, groups="cultivar", n_permutations=99, certify=False)
-pairs.table[["group", "other", "effect", "pvalue", "adjusted"]]
+pairs
 
 # %%
+# In which columns? Sizes are in standard deviations, the same scale for every pair, and a star marks a column
+# that differs with control of the error:
+
+pairs.plot_columns(top=8)
+
+# %%
+# ``pairs.to_html("groups.html")`` writes all of it on one page; ``pairs.results["Barbera", "Barolo"]`` is a
+# result like that of ``compare``.
+#
 # Pixels
 # ------
 #

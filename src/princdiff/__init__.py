@@ -10,7 +10,7 @@ if _typing.TYPE_CHECKING:
     from princdiff.comparison import compare
     from princdiff.data.opening import open_rows
     from princdiff.estimators import PDA, SPARDA
-    from princdiff.group_pairs import GroupsResult, compare_groups
+    from princdiff.group_pairs import compare_groups
     from princdiff.inference.permutation import PermutationResult, permutation_test
     from princdiff.inference.planning import detectable_effect, expected_power, required_rows
     from princdiff.inference.selection import SelectionResult, select_features
@@ -19,7 +19,7 @@ if _typing.TYPE_CHECKING:
     from princdiff.kernels.config import show_config
     from princdiff.paired import PairedPDA, paired_test
     from princdiff.relaxation.relax import RelaxResult, relax
-    from princdiff.result import DifferenceResult, load
+    from princdiff.result import DifferenceResult, GroupsResult, load
 
 __version__ = "0.1.0"
 
@@ -33,7 +33,7 @@ _HOME = {
     "PDA": "estimators",
     "SPARDA": "estimators",
     "compare_groups": "group_pairs",
-    "GroupsResult": "group_pairs",
+    "GroupsResult": "result",
     "PairedPDA": "paired",
     "paired_test": "paired",
     "permutation_test": "inference.permutation",

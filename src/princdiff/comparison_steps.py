@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from princdiff import policy
 from princdiff.data.moments import inverse_or_zero
@@ -23,6 +23,7 @@ from princdiff.inference.permutation import PermutationOptions, PermutationResul
 from princdiff.inference.planning import detectable_effect
 from princdiff.inference.selection import SelectionOptions, select
 from princdiff.inference.stability import StabilityOptions, run_half_samples
+from princdiff.progress import progress_bar
 from princdiff.result import explain, feature_tables, held_out
 from princdiff.result.effects import Effect, direction_effect
 from princdiff.result.parts import (
@@ -169,8 +170,7 @@ class Comparison:
 
     def _stage(self, name: str) -> tqdm:
         """What is being done, where it has no bar of its own."""
-        hidden = None if self.how.progress else True
-        return tqdm(total=0, desc=name, bar_format="{desc} ...", disable=hidden, leave=False)
+        return progress_bar(name, total=0, shown=self.how.progress, bar_format="{desc} ...")
 
     def _certificate(self, fit: SPARDA) -> CertificatePart:
         found = fit.certificates_[0]

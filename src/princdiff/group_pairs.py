@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from itertools import combinations
 from typing import Any
 
@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import false_discovery_control
-from tqdm import tqdm
 
 from princdiff.comparison import check_options, compare_prepared
 from princdiff.comparison_steps import Clock, Options
@@ -18,89 +17,12 @@ from princdiff.data import parameters
 from princdiff.data.parameters import Choice
 from princdiff.data.problem import Run
 from princdiff.data.validate import refuse_small_groups
-from princdiff.result import DifferenceResult
+from princdiff.result import DifferenceResult, GroupsResult
+from princdiff.result.groups import REST
 from princdiff.tables import Prepared, prepare
 
-REST = "rest"
 _READING = ("features", "exclude", "sample_weight", "blocks", "covariates", "missing", "strict", "dates")
 _RUNNING = ("random_state", "rng", "n_jobs", "time_budget")
-
-
-@dataclass(frozen=True)
-class GroupsResult:
-    """Comparisons of several groups, two at a time.
-
-    Attributes
-    ----------
-    table : DataFrame with one row per comparison
-        ``group``, ``other``, ``divergence``, ``effect``, ``pvalue``, ``adjusted`` (for the number of
-        comparisons), ``features`` (the leading ones, comma-separated).
-    results : dict
-        A `DifferenceResult` for each (group, other).
-    adjustment : str
-        How p-values were adjusted.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import princdiff
-    >>> rng = np.random.default_rng(0)
-    >>> X, y = rng.normal(size=(90, 3)), np.repeat(["a", "b", "c"], 30)
-    >>> X[y == "c", 1] += 2
-    >>> result = princdiff.compare_groups(X, groups=y, n_permutations=99)
-    >>> result.table.loc[result.table["adjusted"] < 0.05, ["group", "other"]]
-      group other
-    1     a     c
-    2     b     c
-    >>> result.results["a", "c"].pvalue
-    0.01
-    """
-
-    table: pd.DataFrame
-    results: dict[tuple[str, ...], DifferenceResult]
-    adjustment: str
-
-    def matrix(self, column: str = "adjusted") -> pd.DataFrame:
-        """A column of the table as groups x groups (or groups x rest); NaN on the diagonal.
-
-        Parameters
-        ----------
-        column : str, default="adjusted"
-            "divergence", "effect", "pvalue" or "adjusted".
-
-        Returns
-        -------
-        DataFrame
-        """
-        parameters.check({"column": column}, column=Choice("divergence", "effect", "pvalue", "adjusted"))
-        wide = self.table.pivot(index="group", columns="other", values=column)
-        if (self.table["other"] == REST).all():
-            return wide.rename_axis(index=None, columns=None)
-        names = list(dict.fromkeys([*self.table["group"], *self.table["other"]]))
-        wide = wide.reindex(index=names, columns=names)
-        both = wide.combine_first(wide.T).reindex(index=names, columns=names)
-        return both.rename_axis(index=None, columns=None)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Every feature in every comparison, those that differ first.
-
-        Returns
-        -------
-        DataFrame
-            ``group`` and ``other``, then the columns of `DifferenceResult.to_frame` that are not of a group:
-            feature, selected, pvalue, reason, kind, effect, difference and so on. ``pvalue`` is adjusted for
-            the features of one comparison, ``pvalue_adj`` for the number of comparisons as well.
-        """
-        records: list[dict[Any, Any]] = []
-        for (group, other), result in self.results.items():
-            frame = result.to_frame()
-            frame = frame[[name for name in frame if not str(name).startswith(("mean ", "sd "))]]
-            frame = frame.iloc[np.argsort(~frame["selected"].to_numpy(bool), kind="stable")]
-            records += [{"group": group, "other": other, **row} for row in frame.to_dict("records")]
-        table = pd.DataFrame(records)
-        place = int(table.columns.get_loc("pvalue")) + 1  # type: ignore[arg-type]
-        table.insert(place, "pvalue_adj", np.minimum(1.0, table["pvalue"] * len(self.results)))
-        return table
 
 
 def compare_groups(
@@ -171,7 +93,7 @@ def compare_groups(
         "time_budget": how.get("time_budget"),
     }
     results = {}
-    for g, h in tqdm(pairs, desc="comparisons", disable=None if progress else True, leave=False):
+    for g, h in run.bar("comparisons", pairs):
         part = _two_groups(prepared, g, h)
         results[part.groups] = compare_prepared(part, chosen, run, Clock(), asked)
     return GroupsResult(_table(results, adjustment), results, adjustment)

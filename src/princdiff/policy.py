@@ -20,9 +20,6 @@ AFFORDABLE_STABILITY = 10**5
 
 MOST_STABILITY_FEATURES = 2000
 MOST_DISTRIBUTIONS = 300
-FEWEST_PERMUTATIONS = 19
-"""With fewer relabellings no p-value could be at most 0.05."""
-
 FEWEST_SELECTION_PERMUTATIONS = 199
 """Features have a part of the error each kind; with fewer relabellings some could never be named."""
 

@@ -50,8 +50,8 @@ def test_html_report(asked, capsys):
 
 
 def test_missing_report_extra_is_named_before_the_work(asked, monkeypatch, capsys):
-    charts = importlib.import_module("princdiff.present.charts")
-    charts.library.cache_clear()
+    vega = importlib.import_module("princdiff.present.vega")
+    vega.library.cache_clear()
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     assert main(["compare", "before.csv", "after.csv", "--html", "report.html"]) == 2
     assert "pip install 'princdiff[report]'" in one_line_error(capsys)

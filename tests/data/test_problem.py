@@ -63,7 +63,7 @@ def test_rows_without_weight_are_not_there():
     problem = Problem.from_arrays(X, y, design=Design(weights, blocks))
     kept = weights > 0
     np.testing.assert_array_equal(problem.rows, X[kept])
-    np.testing.assert_array_equal(problem.weights * 4, weights[kept])
+    np.testing.assert_array_equal(problem.weights, weights[kept])
     # Block 1 had rows without weight only: it is not a block that crosses groups, it is none.
     assert problem.block_names == ("0", "2", "5", "6")
     assert problem.permute == "whole"

@@ -23,8 +23,10 @@ MODULES = (
 
 def public_names():
     for module in MODULES:
-        for name in importlib.import_module(module).__all__:
-            if not name.startswith("__") and f"{module}.{name}" not in MODULES:
+        found = importlib.import_module(module)
+        for name in found.__all__:
+            # Constants are explained where they are used.
+            if not isinstance(getattr(found, name), str) and f"{module}.{name}" not in MODULES:
                 yield f"{module}.{name}"
 
 

@@ -53,7 +53,7 @@ def test_changes_by_their_definition(n_groups, weighted):
     left, right = rng.normal(size=(60, 3)).astype(np.float32), rng.normal(size=(60, 5)).astype(np.float32)
     weights = rng.random(60) + 0.1 if weighted else None
     labellings = relabelled(codes, 9, weights=weights)
-    sums = _GroupSums(left, right, labellings)
+    sums = _GroupSums(np.concatenate([left, right], axis=1), slice(0, 3), slice(3, None), labellings)
     found = sums.changes(None).reshape(10, 3, 5)
     for index, labelling in enumerate(labellings.scheme.codes(np.arange(10))):
         mass, correlations = [], []

@@ -171,6 +171,20 @@ def test_pairs_are_told_with_their_correlations():
     assert "These go together differently" not in page.render(made_up())
 
 
+def test_scales_hold_the_report_beside():
+    one, other = mixed(), dataclasses.replace(mixed(), columns=mixed().columns.assign(effect=9.0))
+    assert page_data(one)["scales"] == {"effect": 0, "features": {}}
+    scales = page_data(one, other)["scales"]
+    assert scales == page_data(other, one)["scales"] and scales["effect"] == 9.0
+    place = page_data(one)["columns"]["name"].index("plan")
+    first = sum(page_data(one)["columns"]["width"][:place])
+    means = one.table.loc[one.table["column"] == "plan", [f"mean {group}" for group in one.groups]]
+    levels = [scales["features"][str(first + level)]["top"] for level in range(5)]
+    assert sorted(levels) == sorted(means.max(axis=1).round(4).tolist())
+    shown = " ".join(_Structure(page.render(one, other)).texts)
+    assert "hold this report and that of before, after" in shown
+
+
 def test_counts_agree():
     shown = " ".join(" ".join(_Structure(page.render(mixed())).texts).split())
     assert "Four of 7 columns differ" in shown

@@ -58,12 +58,12 @@ def browser(tmp_path_factory):
 def opened(browser, tmp_path):
     """Write a result's report and open it, in a window of a given width."""
 
-    def open_report(result, width=1280, height=900, part=""):
+    def open_report(result, width=1280, height=900, part="", beside=None):
         browser.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride",
             {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600},
         )
-        target = result.to_html(tmp_path / "report.html")
+        target = result.to_html(tmp_path / "report.html", beside=beside)
         browser.get_log("browser")
         browser.get("about:blank")
         browser.get(target.as_uri() + part)
@@ -329,6 +329,31 @@ def test_a_link_leads_beyond_the_rows_shown_first(opened):
     wait(lambda: page.find_element(By.ID, "chosen").text == "measurement number 0")
     page.find_elements(By.CSS_SELECTOR, ".choose")[2].click()
     assert page.current_url.endswith("#feature=measurement%20number%202")
+
+
+def test_two_reports_have_the_same_scales(opened):
+    small, large = mixed(), _larger(mixed())
+    seen = []
+    for result, beside in ((small, large), (large, small), (small, None)):
+        page = opened(result, part="#feature=income", beside=beside)
+        bar = page.find_elements(By.CSS_SELECTOR, "#table tbody tr:not(.feature) .meter i")[0]
+        per_sd = bar.size["width"] / float(result.columns["effect"].iloc[0])
+        wait(lambda page=page: texts(page, "#distribution .role-axis-label text"))
+        seen.append((per_sd, texts(page, "#distribution .role-axis-label text")))
+    (one, labels), (other, other_labels), (alone, alone_labels) = seen
+    assert one == pytest.approx(other, rel=0.05) and one < 0.7 * alone
+    assert labels == other_labels != alone_labels
+
+
+def _larger(result):
+    """The same columns, twice as different and twice as wide."""
+    stored = result.distributions["income"]
+    wide = dataclasses.replace(stored, edges=stored.edges * 2)
+    return dataclasses.replace(
+        result,
+        columns=result.columns.assign(effect=2 * result.columns["effect"]),
+        distributions={**result.distributions, "income": wide},
+    )
 
 
 def test_directions_are_shown_one_at_a_time(opened):

@@ -7,6 +7,7 @@ from made_up import NAMES, made_up, mixed
 
 from princdiff.present.terminal import answer, column_lines, relation_lines
 from princdiff.present.text_layout import Screen, columns_of, wrapped
+from princdiff.result import wording
 
 WIDE = ["日本語の列の名前はとても長いことがあります", "e\N{COMBINING ACUTE ACCENT}" * 30, *NAMES]
 
@@ -103,3 +104,11 @@ def test_figures_are_not_torn_apart():
         ):
             assert not line.endswith(("=", "→", "+0.25"))
             assert not line.startswith(("=", "%"))
+
+
+def test_relabellings_are_counted_in_words_that_can_be_read():
+    drawn = made_up()
+    every = dataclasses.replace(drawn, test=dataclasses.replace(drawn.test, exact=True, n_permutations=69))
+    assert "Permutation test, all 69 distinct relabellings;" in wording.test_sentence(every)
+    count = drawn.test.n_permutations
+    assert f"Permutation test, {count} random relabellings" in wording.test_sentence(drawn)

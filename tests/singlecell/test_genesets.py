@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -102,6 +103,16 @@ def test_directions_with_few_weights():
     np.testing.assert_array_equal(leading, [[3, 1, -1], [3, 2, 1]])
     table = genesets.enrichment({"set": ["g1", "g3"]}, GENES[:4], GENES[[3, 1]], leading, 3)
     assert table.loc[0, "pvalue_permutation"] == 1.0
+
+
+def test_sets_that_are_left_out_are_named():
+    sets = {"small": ["g1", "g2", "g3"], "right": [f"g{number}" for number in range(6)], "none": ["GAP43"]}
+    with pytest.warns(UserWarning, match=r"fewer than 5 .*: 'small' \(3 genes\), 'none' \(0 genes\); change"):
+        table = genesets.enrichment(sets, GENES, GENES[:9], None, 9, min_size=5, max_size=500)
+    assert table["gene_set"].tolist() == ["right"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        genesets.enrichment({"right": sets["right"]}, GENES, GENES[:9], None, 9, min_size=5, max_size=500)
 
 
 def test_what_is_refused():

@@ -419,3 +419,21 @@ def test_the_pvalue_is_that_of_the_first_direction():
     statistics = princdiff.get.pda_statistics(cells)
     assert statistics["pvalue"].notna().tolist() == [True, False]
     assert statistics["pvalue_adjusted"].notna().tolist() == [True, False]
+
+
+def test_genes_are_ranked_as_in_scanpy():
+    rng = np.random.default_rng(21)
+    expression = np.log1p(rng.poisson(3.0, size=(90, 6)) * 1.1)
+    expression[:30, 4] += 1.5
+    expression[30:60, 1] += 1.5
+    cells = anndata.AnnData(expression, obs={"kind": np.repeat(["a", "b", "c"], 30)})
+    princdiff.tl.pda(cells, "kind", reference="rest", n_features=2, n_permutations=99)
+    found = princdiff.get.rank_genes_groups_df(cells)
+    assert len(found) == 18
+    assert found.drop_duplicates("group")["names"].tolist()[:2] == ["4", "1"]
+    assert all(part["scores"].is_monotonic_decreasing for _, part in found.groupby("group"))
+    own = princdiff.get.rank_genes_groups_df(cells, "a", pval_cutoff=0.05)
+    assert (own["pvals_adj"] <= 0.05).all() and own.loc[0, "names"] == "4" and own.loc[0, "difference"] > 1
+    princdiff.tl.pda(cells, "kind", n_features=2, n_permutations=0, key_added="untested")
+    with pytest.raises(ValueError, match="not tested"):
+        princdiff.get.rank_genes_groups_df(cells, key="untested")

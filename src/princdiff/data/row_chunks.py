@@ -15,12 +15,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.extmath import safe_sparse_dot
-from tqdm import tqdm
 
 from princdiff.data.memory import BYTES_PER_PROJECTION, format_bytes
 from princdiff.data.moments import Moments, moments
 from princdiff.data.products import Products, Scaling, StreamedProducts
 from princdiff.data.sparse_structure import check_sparse
+from princdiff.progress import progress_bar
 
 # NumPy array or scipy.sparse CSR matrix; the latter has no types.
 Block: TypeAlias = Any
@@ -112,8 +112,8 @@ class RowChunks(ABC):
     def blocks(self) -> Iterator[tuple[slice, Block]]:
         """Row slices and their values, each read while the one before is worked on."""
         start = 0
-        with tqdm(total=self.shape[0], desc="rows", unit="row", unit_scale=True, leave=False,
-                  disable=None if self.progress else True) as bar:  # fmt: skip
+        units: dict[str, Any] = {"unit": "row", "unit_scale": True}
+        with progress_bar("rows", total=self.shape[0], shown=self.progress, **units) as bar:
             for block in _ahead(self._read()):
                 self._check(block, start)
                 yield slice(start, start + block.shape[0]), block

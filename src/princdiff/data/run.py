@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from princdiff.data.parameters import Seed
+from princdiff.progress import progress_bar
 
 
 class OutOfTime(TimeoutError):
@@ -95,9 +96,8 @@ class Run:
             raise OutOfTime(f"the time budget was used up before {doing} was done")
 
     def bar(self, description: str, items: Iterable | None = None, total: int | None = None) -> tqdm:
-        """A progress bar; hidden unless asked for, and where the output is not a terminal."""
-        hidden = None if self.progress else True
-        return tqdm(items, desc=description, total=total, disable=hidden, leave=False)
+        """A progress bar, if one was asked for."""
+        return progress_bar(description, items, total, shown=self.progress)
 
 
 def seed_from(random_state: Any = None, rng: Any = None) -> int:

@@ -303,29 +303,10 @@ def check_level(n_features: Any, available: int) -> int:
     return int(n_features)
 
 
-def check_penalty(penalty: Any) -> float:
-    """A finite non-negative number."""
-    valid = isinstance(penalty, numbers.Real) and not isinstance(penalty, bool)
-    if not valid or not 0 <= penalty < np.inf:
-        raise ValueError(f"penalty must be a number >= 0 or 'auto', got {penalty!r}")
-    return float(penalty)
-
-
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     """A parameter that takes one of a few values."""
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
-
-
-def check_subsample(subsample: Any) -> None:
-    """A number of rows that is worth a search, "auto" or None."""
-    if subsample is None or (isinstance(subsample, str) and subsample == "auto"):
-        return
-    whole = isinstance(subsample, numbers.Integral) and not isinstance(subsample, bool)
-    if not whole or subsample < 100:
-        raise ValueError(
-            f"subsample must be 'auto', None or a number of rows, at least 100; got {subsample!r}"
-        )
 
 
 def check_positive(name: str, value: Any, *, whole: bool) -> None:

@@ -36,6 +36,7 @@ from princdiff.inference.pvalues import (
 )
 from princdiff.inference.scores import gamma_scores
 from princdiff.parallel import in_threads
+from princdiff.printable import short_repr
 
 ERRORS = ("fwer", "fdr")
 # Skewness of scores added up as inverse p-values, and of the largest of several scores, if nothing differs:
@@ -68,7 +69,7 @@ class AloneScores:
     unit_of: NDArray[np.intp]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AloneResult:
     """Which units differ by themselves.
 
@@ -100,6 +101,8 @@ class AloneResult:
     feature_adjusted: NDArray[np.float64]
     unit_of: NDArray[np.intp]
     error: str
+
+    __repr__ = short_repr
 
     def selected(self, alpha: float = 0.05) -> NDArray[np.bool_]:
         """Units that differ at a level, shape (n_units,)."""

@@ -189,6 +189,7 @@ def permutation_test(
     early_stop: int | None = None,
     tail: str | None = None,
     random_state: Any = None,
+    rng: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
     keep_directions: bool | str = False,
@@ -243,6 +244,8 @@ def permutation_test(
         Extrapolate small p-values with a generalised Pareto tail.
     random_state : int, RandomState or None
         Seed.
+    rng : int, Generator or None
+        The same under NumPy's name; give one of the two.
     n_jobs : int, optional
         Parallel chunks of relabellings, through joblib: a cluster back-end works too.
     progress : bool, default=False
@@ -290,7 +293,7 @@ def permutation_test(
         checkpoint=checkpoint,
         learners=learners,
     )
-    refuse_unseeded(checkpoint, random_state)
+    refuse_unseeded(checkpoint, random_state if rng is None else rng)
     if metric == "whitened" and scale == "within":
         raise ValueError(
             'metric="whitened" standardises directions over all rows; use scale="pooled" or None'
@@ -302,7 +305,7 @@ def permutation_test(
         scale=scale,
         design=Design(sample_weight, blocks, permute, covariates),
     )
-    return run_permutations(problem, Run.from_options(random_state, n_jobs, progress), options)
+    return run_permutations(problem, Run.from_options(random_state, n_jobs, progress, rng=rng), options)
 
 
 def run_permutations(problem: Problem, run: Run, options: PermutationOptions) -> PermutationResult:

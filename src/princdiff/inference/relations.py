@@ -122,7 +122,7 @@ def relation_scores(
     table = _Leaders(labellings, len(features) * (len(features) - 1) // 2)
     for start, stop in _pair_blocks(len(features), labellings.n_labellings):
         # A rectangle of pairs; below its diagonal they would be counted twice.
-        sums = _GroupSums(values[:, start:stop], values[:, start:], labellings)
+        sums = _GroupSums(values[:, start:], slice(0, stop - start), slice(0, None), labellings)
         first, second = np.meshgrid(features[start:stop], features[start:], indexing="ij")
         wanted = (first < second) & (units[first] != units[second])
         table.add(sums, np.column_stack([first.ravel(), second.ravel()]), wanted.ravel(), n_jobs)
@@ -167,7 +167,8 @@ def product_relation_scores(
     width = max(1, _BLOCK_STATISTICS // (labellings.n_labellings * len(factors)))
     for start in range(0, len(others), width):
         part = others[start : start + width]
-        sums = _GroupSums(left, values[:, start : start + width], labellings)
+        both = np.concatenate([left, values[:, start : start + width]], axis=1)
+        sums = _GroupSums(both, slice(0, len(factors)), slice(len(factors), None), labellings)
         triples = np.column_stack([np.repeat(factors, len(part), axis=0), np.tile(part, len(factors))])
         table.add(sums, triples, np.ones(len(triples), dtype=bool), n_jobs)
     return table.finished(others)
@@ -316,22 +317,20 @@ class _GroupSums:
     """
 
     def __init__(
-        self, left: NDArray[np.float32], right: NDArray[np.float32], labellings: Relabellings
+        self, columns: NDArray[np.float32], left: slice, right: slice, labellings: Relabellings
     ) -> None:
-        self._right, self._labellings = right, labellings
-        self._n_left = left.shape[1]
-        weights = np.ones(len(left)) if labellings.weights is None else labellings.weights
+        self._columns, self._squares = columns, columns * columns
+        self._left, self._right, self._labellings = left, right, labellings
+        self._shape = (len(range(columns.shape[1])[left]), len(range(columns.shape[1])[right]))
+        weights = np.ones(len(columns)) if labellings.weights is None else labellings.weights
         self._weights = weights.astype(np.float32)
-        self._left = left if labellings.weights is None else left * self._weights[:, None]
-        self._columns = np.concatenate([left, right], axis=1)
-        self._squares = self._columns * self._columns
-        self._everything = self._left.T @ right
+        self._everything = self._products(np.arange(len(columns)))
         self.rounding = _ROUNDING**2 * float(weights.sum())
 
     def changes(self, n_jobs: int | None) -> NDArray[np.float32]:
         """How much correlations differ between groups, shape (n_labellings, n_left * n_right)."""
         n_labellings = self._labellings.n_labellings
-        found = np.empty((n_labellings, self._n_left, self._right.shape[1]), dtype=np.float32)
+        found = np.empty((n_labellings, *self._shape), dtype=np.float32)
         chunks = np.split(np.arange(n_labellings), np.arange(_CHUNK, n_labellings, _CHUNK))
 
         def run(chunk: NDArray[np.intp]) -> None:
@@ -346,7 +345,7 @@ class _GroupSums:
     def observed_correlations(self) -> NDArray[np.float64]:
         """Correlations in the observed groups, shape (n_groups, n_left * n_right)."""
         codes = self._labellings.scheme.codes(np.arange(1))
-        found = np.empty((self._labellings.n_groups, self._n_left * self._right.shape[1]))
+        found = np.empty((self._labellings.n_groups, self._shape[0] * self._shape[1]))
         for group, correlation in self._correlations(codes[0], self._moments(codes).of(0)):
             found[group] = correlation.ravel()
         return found
@@ -378,15 +377,21 @@ class _GroupSums:
             if group == largest:
                 products = left_over
             else:
-                rows = np.flatnonzero(codes == group)
-                products = self._left[rows].T @ self._right[rows]
+                products = self._products(np.flatnonzero(codes == group))
                 left_over = left_over - products
             inverse, shift = moments.inverse[group], moments.shift[group]
-            left, right = slice(0, self._n_left), slice(self._n_left, None)
-            found = products * (inverse[left] / moments.mass[group])[:, None]
-            found *= inverse[right]
-            found -= shift[left, None] * shift[right]
+            found = products * (inverse[self._left] / moments.mass[group])[:, None]
+            found *= inverse[self._right]
+            found -= shift[self._left, None] * shift[self._right]
             yield group, found
+
+    def _products(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Weighted sums of the products of left with right columns over some rows."""
+        taken = self._columns[rows]
+        left = taken[:, self._left]
+        if self._labellings.weights is not None:
+            left = left * self._weights[rows, None]
+        return left.T @ taken[:, self._right]
 
     def _moments(self, codes: NDArray[np.uint8]) -> _GroupMoments:
         """Of all columns in all groups, for some labellings."""

@@ -42,6 +42,7 @@ from princdiff.inference.relations import (
     product_relation_scores,
     relation_scores,
 )
+from princdiff.printable import short_repr
 
 GOALS = ("all", "minimal", "directions")
 # How the error is shared: single columns, pairs, and relations to features that are named already.
@@ -86,7 +87,7 @@ class SelectionOptions:
     relations: bool = True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SelectionResult:
     """Features that differ.
 
@@ -135,6 +136,8 @@ class SelectionResult:
     n_labellings: int
     complement_pvalue: float | None = None
 
+    __repr__ = short_repr
+
 
 def select_features(
     X: ArrayLike,
@@ -152,6 +155,7 @@ def select_features(
     sample_weight: ArrayLike | None = None,
     columns: ArrayLike | None = None,
     random_state: Any = None,
+    rng: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> SelectionResult:
@@ -195,6 +199,8 @@ def select_features(
         for missing values, are judged as one column first. Default: each feature is a column.
     random_state : int, RandomState or None
         Seed.
+    rng : int, Generator or None
+        The same under NumPy's name; give one of the two.
     n_jobs : int, optional
         Threads; they do not change the result.
     progress : bool, default=False
@@ -243,7 +249,7 @@ def select_features(
     problem = Problem.from_arrays(X, y, divergence=divergence, scale=scale, design=design)
     if columns is not None:
         problem = _with_columns(problem, columns)
-    return select(problem, Run.from_options(random_state, n_jobs, progress), options)
+    return select(problem, Run.from_options(random_state, n_jobs, progress, rng=rng), options)
 
 
 def _with_columns(problem: Problem, columns: ArrayLike) -> Problem:

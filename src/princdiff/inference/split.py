@@ -25,6 +25,7 @@ from princdiff.divergences import Divergence, Wasserstein2, report
 from princdiff.inference.pvalues import permutation_pvalue
 from princdiff.inference.tuning import choose_level
 from princdiff.parallel import in_threads
+from princdiff.printable import short_repr
 from princdiff.solvers.effort import SearchSettings
 from princdiff.solvers.growing_samples import first_sample, one_sample, solve_growing
 from princdiff.solvers.solve import solve
@@ -35,7 +36,7 @@ _MANY_ROWS = 20_000
 _LEVELS = 2000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SplitResult:
     """Outcome of a split test.
 
@@ -67,6 +68,8 @@ class SplitResult:
     statistics: NDArray[np.float64]
     directions: NDArray[np.float64]
     rule: str
+
+    __repr__ = short_repr
 
 
 @with_shared_docs

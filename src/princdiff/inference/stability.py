@@ -19,13 +19,14 @@ from princdiff.data.shared_docs import with_shared_docs
 from princdiff.divergences import Divergence
 from princdiff.inference.execution import run_chunks
 from princdiff.inference.tuning import choose_level
+from princdiff.printable import short_repr
 from princdiff.solvers.path import solve_path
 
 # Half-samples solved together; the number does not depend on n_jobs, so neither do the results.
 _CHUNK = 20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StabilityResult:
     """Selection frequencies over complementary half-samples.
 
@@ -59,6 +60,8 @@ class StabilityResult:
     threshold: float
     expected_false: float
     n_features: int
+
+    __repr__ = short_repr
 
 
 @with_shared_docs

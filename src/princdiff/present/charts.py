@@ -276,7 +276,7 @@ def pair(names: list[str]) -> Spec:
             "field": "y",
             "type": "quantitative",
             "scale": scale,
-            "axis": {**axis, "title": "", "domain": True},
+            "axis": {**axis, "title": "", "domain": True, "titleLimit": 110},
         },
         "color": group_colour(len(names)),
         "strokeDash": group_dash(len(names)),

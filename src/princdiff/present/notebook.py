@@ -31,13 +31,15 @@ _NUMBER = "text-align:right;vertical-align:top;padding:0.2em 0.9em 0.2em 0;white
 _SOFT = "opacity:0.75;font-size:0.9em"
 
 
-def result_html(result: DifferenceResult) -> str:
+def result_html(result: DifferenceResult, more: bool = True) -> str:
     """A comparison as a piece of HTML.
 
     Parameters
     ----------
     result : DifferenceResult
         What to tell.
+    more : bool, default=True
+        Whether to say how to get at the whole page.
 
     Returns
     -------
@@ -48,7 +50,7 @@ def result_html(result: DifferenceResult) -> str:
         f'<p style="margin:0 0 0.6em"><b>{escape(wording.headline(result))}</b></p>',
         _columns(result),
         _shown(result),
-        f'<p style="margin:0.4em 0 0;{_SOFT}">{escape(_last(result))}</p>',
+        f'<p style="margin:0.4em 0 0;{_SOFT}">{escape(_last(result, more))}</p>',
     ]
     return f'<div style="max-width:62em;text-align:left">{"".join(parts)}</div>'
 
@@ -101,11 +103,12 @@ def _pvalue(value: float) -> str:
     return f"{value:.2g}" if value == value else "–"
 
 
-def _last(result: DifferenceResult) -> str:
+def _last(result: DifferenceResult, more: bool) -> str:
     """How it was found, and where there is more."""
     notes = len(result.notes)
     counted = f" {notes} note{'s' if notes != 1 else ''} in result.notes." if notes else ""
-    return f'{wording.test_sentence(result)}{counted} The whole page: result.to_html("report.html").'
+    page = ' The whole page: result.to_html("report.html").' if more else ""
+    return f"{wording.test_sentence(result)}{counted}{page}"
 
 
 def _shown(result: DifferenceResult) -> str:
@@ -148,7 +151,8 @@ def _drawn(
     from matplotlib.figure import Figure
 
     # Names inside the picture must be the same in every run, and differ between pictures of a notebook.
-    salt = hashlib.sha256(result.reference.components[0].__repr__().encode()).hexdigest()[:12]
+    stored = [group.quantiles.tobytes() for group in result.reference.components[0].values()]
+    salt = hashlib.sha256(b"".join(stored)).hexdigest()[:12]
     colours = dict.fromkeys(
         ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "axes.titlecolor"),
         _INK,

@@ -49,13 +49,15 @@ _MISSING = {
 }
 
 
-def render(result: DifferenceResult) -> str:
+def render(result: DifferenceResult, beside: DifferenceResult | None = None) -> str:
     """The whole page.
 
     Parameters
     ----------
     result : DifferenceResult
         What `princdiff.compare` found.
+    beside : DifferenceResult, optional
+        Another comparison whose report should have the same scales.
 
     Returns
     -------
@@ -99,11 +101,11 @@ def render(result: DifferenceResult) -> str:
         path=_path_section(result),
         notes=[visible(note) for note in result.notes],
         left_out=[(visible(k), visible(v)) for k, v in result.parameters.get("left_out", {}).items()],
-        settings=_settings(result),
+        settings=[*_settings(result), *_shared(beside)],
         seconds=_seconds(result),
         colours=list(enumerate(zip(COLOURS, _DARK_COLOURS, strict=True))),
         style=Markup(_file("page.css")),
-        data=embedded(page_data(result)),
+        data=embedded(page_data(result, beside)),
         library=scripts[0],
         behaviour=scripts[1],
         policy=f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; "
@@ -380,6 +382,12 @@ def _settings(result: DifferenceResult) -> list[tuple[str, str]]:
     rows += [(visible(name), _words(number)) for name, number in asked.get("versions", {}).items()]
     rows += [("Python", _words(asked.get("python")))]
     return [(name, text) for name, text in rows if text]
+
+
+def _shared(beside: DifferenceResult | None) -> list[tuple[str, str]]:
+    if beside is None:
+        return []
+    return [("scales", f"hold this report and that of {', '.join(map(visible, beside.groups))}")]
 
 
 def _seconds(result: DifferenceResult) -> list[tuple[str, str]]:

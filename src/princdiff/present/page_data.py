@@ -71,19 +71,21 @@ def group_labels(result: DifferenceResult) -> list[str]:
     return [named(name) for name in wording.group_names(result)]
 
 
-def page_data(result: DifferenceResult) -> dict[str, Any]:
+def page_data(result: DifferenceResult, beside: DifferenceResult | None = None) -> dict[str, Any]:
     """Everything that the page's script needs.
 
     Parameters
     ----------
     result : DifferenceResult
         What `princdiff.compare` found.
+    beside : DifferenceResult, optional
+        Another comparison, which the scales have to hold too.
 
     Returns
     -------
     dict
         ``groups``, ``columns``, ``features`` (those of a column follow each other), ``histograms``,
-        ``pairs``, ``leading``, ``upper``, ``pictures`` and ``charts``.
+        ``scales``, ``pairs``, ``leading``, ``upper``, ``pictures`` and ``charts``.
     """
     groups = group_labels(result)
     rows, widths = _features_by_column(result)
@@ -93,6 +95,7 @@ def page_data(result: DifferenceResult) -> dict[str, Any]:
         "columns": _columns(result, widths),
         "features": _features(result, rows, widths),
         "histograms": _histograms(result, rows),
+        "scales": _scales(result, beside, rows),
         "pairs": _pairs(result),
         "leading": leading(result),
         "upper": [_upper_group(component) for component in result.reference.components],
@@ -215,6 +218,31 @@ def _histograms(result: DifferenceResult, rows: list[int]) -> dict[str, Any]:
         if len(stored.values):
             kept[str(place)]["values"] = vega.rounded(stored.values)
     return kept
+
+
+def _scales(result: DifferenceResult, beside: DifferenceResult | None, rows: list[int]) -> dict[str, Any]:
+    """Ends of the scales of this report and another: sizes, and pictures of features by their place."""
+    if beside is None:
+        return {"effect": 0, "features": {}}
+    both = [result, beside]
+    shares = [_largest_shares(one) for one in both]
+    ends: dict[str, Any] = {}
+    for place, row in enumerate(rows):
+        name = str(result.table["feature"].iat[row])
+        drawn = [one.distributions[name] for one in both if name in one.distributions]
+        if result.table["kind"].iat[row] in ("proportion", "missing"):
+            ends[str(place)] = {"top": round(max(own.get(name, 0.0) for own in shares), _DIGITS)}
+        elif drawn:
+            x = [min(float(own.edges[0]) for own in drawn), max(float(own.edges[-1]) for own in drawn)]
+            top = max(float(np.max(values)) for own in drawn for values in own.shares.values())
+            ends[str(place)] = {"x": charts.rounded(x), "top": round(top, _DIGITS)}
+    largest = max(float(np.nanmax(one.columns["effect"].to_numpy(float), initial=0.0)) for one in both)
+    return {"effect": round(largest, _DIGITS), "features": ends}
+
+
+def _largest_shares(result: DifferenceResult) -> dict[str, float]:
+    means = result.table[[f"mean {group}" for group in result.groups]].to_numpy(float).max(axis=1)
+    return dict(zip(map(str, result.table["feature"]), means.tolist(), strict=True))
 
 
 def _pairs(result: DifferenceResult) -> list[dict[str, Any]]:

@@ -51,6 +51,12 @@ report.pictures = (function () {
         const wider = Math.max(1, (places[index].clientWidth - 40) / (spec.height - 30));
         x.scale.domain = y.scale.domain.map((end) => end * wider);
       }
+      if (picture.ends) {
+        // As in the report that lies beside this one.
+        const { x, y } = spec.layer[0].encoding;
+        if (picture.ends.x) x.scale.domain = picture.ends.x;
+        y.scale = { ...y.scale, domain: [0, picture.ends.top] };
+      }
       spec.datasets = picture.datasets;
       draw(places[index], spec);
     });
@@ -99,14 +105,15 @@ report.pictures = (function () {
       if (mean === undefined || mean === null) return;
       moments.push({ group, mean: inside(mean), low: inside(mean - sd), high: inside(mean + sd), at: many ? 6 : 6 + 12 * group });
     });
-    return [{ template: "number", datasets: { steps, bins, moments }, words }];
+    return [{ template: "number", datasets: { steps, bins, moments }, words, ends: data.scales.features[feature] }];
   }
 
   function fewValues(feature, kept, words) {
     const levels = columns.levels[features.column[feature]];
     const names = kept.values.map((value) => (levels && levels[value] !== undefined ? levels[value] : String(Number(value.toPrecision(4)))));
     const bars = names.flatMap((value, place) => kept.shares.map((shares, group) => ({ place, value, group, share: shares[place], text: percent(shares[place]), name: data.labels[group] })));
-    return { template: "values", datasets: { bars }, names, words };
+    const ends = data.scales.features[feature];
+    return { template: "values", datasets: { bars }, names, words, ends: ends && { top: ends.top } };
   }
 
   // Levels with the largest change first; what there is no room for is one line.
@@ -129,6 +136,7 @@ report.pictures = (function () {
       line.values.forEach((share, group) => bars.push({ place, level: line.name, group, share, text: texts[group], name: data.labels[group], low, high }));
       top = Math.max(top, high);
     });
+    own.forEach((feature) => { top = Math.max(top, (data.scales.features[feature] || { top: 0 }).top); });
     const many = data.groups.length > MOST_BARS;
     const thick = size !== "card" || lines.length > 2 ? 16 : lines.length === 2 ? 22 : 30;
     const each = many ? 26 : thick * data.groups.length + 8;

@@ -8,7 +8,7 @@ report.table = (function () {
   const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
   const state = { key: null, sign: -1, shown: STEP, rows: [], column: null, feature: null, open: new Set(), all: false };
   const known = (values) => values.some((value) => value !== null);
-  const largest = columns.effect.reduce((most, size) => Math.max(most, size || 0), 0) || 1;
+  const largest = columns.effect.reduce((most, size) => Math.max(most, size || 0), data.scales.effect) || 1;
   const differs = columns.selected.map((chosen, column) => (!chosen ? "–" : columns.reason[column].startsWith("alone") ? "alone" : "together"));
   const kinds = columns.kind.map((kind) => (kind === "-" ? "–" : kind));
   // Of a single feature the column says everything.

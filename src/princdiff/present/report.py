@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["render_report", "write_report"]
 
 
-def write_report(result: DifferenceResult, path: str | Path) -> Path:
+def write_report(result: DifferenceResult, path: str | Path, beside: DifferenceResult | None = None) -> Path:
     """Write the report of a comparison.
 
     Parameters
@@ -24,6 +24,8 @@ def write_report(result: DifferenceResult, path: str | Path) -> Path:
         What `princdiff.compare` found.
     path : str or Path
         The file. An existing one is replaced at once or, if anything fails, not at all.
+    beside : DifferenceResult, optional
+        Another comparison whose report should have the same scales.
 
     Returns
     -------
@@ -32,17 +34,19 @@ def write_report(result: DifferenceResult, path: str | Path) -> Path:
     """
     from princdiff.files import write_text
 
-    write_text(path, render_report(result))
+    write_text(path, render_report(result, beside))
     return Path(path)
 
 
-def render_report(result: DifferenceResult) -> str:
+def render_report(result: DifferenceResult, beside: DifferenceResult | None = None) -> str:
     """The report as text of an HTML page.
 
     Parameters
     ----------
     result : DifferenceResult
         What `princdiff.compare` found.
+    beside : DifferenceResult, optional
+        Another comparison whose report should have the same scales.
 
     Returns
     -------
@@ -50,4 +54,4 @@ def render_report(result: DifferenceResult) -> str:
     """
     from princdiff.present.page import render
 
-    return render(result)
+    return render(result, beside)

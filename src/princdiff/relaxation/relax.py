@@ -24,6 +24,7 @@ from scipy import sparse
 from princdiff.data import parameters
 from princdiff.data.parameters import Choice, Either, Flag, Number, Whole
 from princdiff.data.problem import Design, Problem, Run
+from princdiff.printable import short_repr
 from princdiff.relaxation.entropic import Relaxation, solve_fast
 from princdiff.relaxation.paper import PaperSteps, paper_relax
 from princdiff.relaxation.transport import line_divergences
@@ -49,7 +50,7 @@ MAX_PENALISED = 1500
 MAX_CELLS = 36_000_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RelaxResult:
     """What the relaxation found and proved.
 
@@ -95,6 +96,8 @@ class RelaxResult:
     penalty: float = 0.0
     certified: bool = True
     note: str = ""
+
+    __repr__ = short_repr
 
     @property
     def gap(self) -> float:

@@ -1,5 +1,6 @@
 """What a comparison found, in numbers and in words."""
 
 from princdiff.result.difference import DifferenceResult, load
+from princdiff.result.groups import GroupsResult
 
-__all__ = ["DifferenceResult", "load"]
+__all__ = ["DifferenceResult", "GroupsResult", "load"]

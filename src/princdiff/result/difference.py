@@ -430,11 +430,25 @@ class DifferenceResult:
         """Read a saved result. Nothing in the file is executed."""
         return load(path)
 
-    def to_html(self, path: str | Path) -> Path:
-        """Write the report: one page that works offline."""
+    def to_html(self, path: str | Path, *, beside: DifferenceResult | None = None) -> Path:
+        """Write the report: one page that works offline.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file. An existing one is replaced at once or, if anything fails, not at all.
+        beside : DifferenceResult, optional
+            Another comparison of the same columns whose report will lie beside this one: bars of sizes and
+            pictures of columns get scales that hold both. Give each report the other result.
+
+        Returns
+        -------
+        Path
+            The file written.
+        """
         from princdiff.present.report import write_report
 
-        return write_report(self, path)
+        return write_report(self, path, beside)
 
 
 def load(path: str | Path) -> DifferenceResult:
@@ -468,6 +482,8 @@ def load(path: str | Path) -> DifferenceResult:
         raise FileNotFoundError(f"no such file: {path}") from None
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is not a saved princdiff comparison: {error}") from None
+    if isinstance(content, dict) and content.get("kind_of_file") == f"{KIND} of groups":
+        raise ValueError(f"{path} holds comparisons of several groups: read it with GroupsResult.load")
     if not isinstance(content, dict) or content.get("kind_of_file") != KIND:
         raise ValueError(f"{path} is not a saved princdiff comparison")
     if content.get("format") != FORMAT:
@@ -482,10 +498,15 @@ def load(path: str | Path) -> DifferenceResult:
     if lost:
         raise ValueError(f"{path} is incomplete: {', '.join(lost)} is missing")
     try:
-        result = from_plain(DifferenceResult, content, "result")
-        _check_consistency(result)
+        return result_from(content)
     except ValueError as error:
         raise ValueError(f"{path} is damaged: {error}") from None
+
+
+def result_from(content: dict[str, Any]) -> DifferenceResult:
+    """A result from what `DifferenceResult.to_dict` made of it; ValueError where it is damaged."""
+    result = from_plain(DifferenceResult, content, "result")
+    _check_consistency(result)
     return result
 
 

@@ -9,12 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from princdiff.printable import short_repr
+
 
 def _no_numbers() -> NDArray[np.float64]:
     return np.empty(0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TestPart:
     """How the question "do they differ" was decided.
 
@@ -70,6 +72,8 @@ class TestPart:
     rule: str = ""
     split_pvalues: NDArray[np.float64] = field(default_factory=_no_numbers)
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True)
 class SelectionPart:
@@ -112,7 +116,7 @@ class CertificatePart:
     how: str = ""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PathPart:
     """Divergence against the number of features, fitted and on rows held out.
 
@@ -129,11 +133,13 @@ class PathPart:
     held_out: NDArray[np.float64] = field(default_factory=_no_numbers)
     chosen: float = math.nan
 
+    __repr__ = short_repr
+
     def __bool__(self) -> bool:
         return len(self.grid) > 0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GroupReference:
     """One group along one direction, for pictures and for scoring new rows.
 
@@ -151,8 +157,10 @@ class GroupReference:
     sd: float
     rows: int
 
+    __repr__ = short_repr
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class ReferencePart:
     """What new rows are compared with.
 
@@ -171,8 +179,10 @@ class ReferencePart:
     offsets: dict[str, NDArray[np.float64]]
     components: list[dict[str, GroupReference]]
 
+    __repr__ = short_repr
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Distribution:
     """Histogram of one feature in each group.
 
@@ -189,6 +199,8 @@ class Distribution:
     edges: NDArray[np.float64]
     shares: dict[str, NDArray[np.float64]]
     values: NDArray[np.float64] = field(default_factory=_no_numbers)
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, eq=False)

@@ -103,18 +103,18 @@ def _columns_sentence(alone: pd.DataFrame, total: int, telling: list[str]) -> st
     known = alone["column"].astype(str).isin(telling).to_numpy()
     shown = alone.iloc[np.argsort(known, kind="stable")].head(_NAMED)
     rest = alone[known]["column"].astype(str).tolist() if known.any() and not known.all() else []
-    told = f" {_some(rest)} tell{'s' if len(rest) == 1 else ''} the groups without fail." if rest else ""
+    certain = f" {_some(rest)} tell{'s' if len(rest) == 1 else ''} the groups without fail." if rest else ""
     brief = len(shown) > 2
     parts = [f"{_cut(str(row.column), 60)} ({_change(str(row.change), brief)})" for row in shown.itertuples()]
     named = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     of = f" of {total}" if total > count else ""
     if count == 1:
-        return f"One{of} column{'s' if of else ''} differs: {named}.{told}"
+        return f"One{of} column{'s' if of else ''} differs: {named}.{certain}"
     if total == count:
         opening = "Both columns differ" if count == 2 else f"All {count} columns differ"
     else:
         opening = f"{_number(count)}{of} columns differ"
-    return f"{opening}{', foremost' if count > _NAMED else ':'} {named}.{told}"
+    return f"{opening}{', foremost' if count > _NAMED else ':'} {named}.{certain}"
 
 
 def _change(text: str, brief: bool) -> str:
@@ -339,7 +339,7 @@ def test_sentence(result: DifferenceResult) -> str:
     """Which test was made."""
     test = result.test
     if test.name == "permutation":
-        how = "all distinct" if test.exact else "random"
+        made = f"all {test.n_permutations} distinct" if test.exact else f"{test.n_permutations} random"
         asked = (
             f" of the {test.asked} asked for" if not test.exact and test.n_permutations < test.asked else ""
         )
@@ -347,7 +347,7 @@ def test_sentence(result: DifferenceResult) -> str:
         if test.searched_rows is not None:
             searched = f" Directions were searched on {test.searched_rows} rows and judged on all."
         return (
-            f"Permutation test, {test.n_permutations} {how} relabellings{asked}; "
+            f"Permutation test, {made} relabellings{asked}; "
             f"no p-value below {test.smallest_attainable_pvalue:.2g} is possible here.{searched}"
         )
     if test.name == "split":

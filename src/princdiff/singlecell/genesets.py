@@ -7,6 +7,7 @@ vary together are then on top together, by chance as well as in truth.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -21,6 +22,7 @@ from princdiff.inference.pvalues import permutation_pvalue
 from princdiff.tables.frames import listed
 
 GeneSets = dict[str, list[str]]
+_NAMED = 3
 
 
 def read_gmt(path: str | PathLike[str]) -> GeneSets:
@@ -148,6 +150,7 @@ def enrichment(
     kept = {name: own for name, own in members.items() if min_size <= len(own) <= max_size}
     if not kept:
         _refuse_strange_names(sets, universe, members, min_size, max_size)
+    _tell_left_out({name: len(own) for name, own in members.items() if name not in kept}, min_size, max_size)
     top = np.array([place[str(gene)] for gene in leading], dtype=np.intp)
     inside = np.zeros((len(kept), len(universe) + 1), dtype=bool)
     for row, own in enumerate(kept.values()):
@@ -174,6 +177,19 @@ def enrichment(
         }
     )
     return table.sort_values(["pvalue", "pvalue_permutation"], kind="stable").reset_index(drop=True)
+
+
+def _tell_left_out(sizes: dict[str, int], min_size: int, max_size: int) -> None:
+    if not sizes:
+        return
+    some = ", ".join(f"{name!r} ({size} genes)" for name, size in list(sizes.items())[:_NAMED])
+    more = f" and {len(sizes) - _NAMED} more" if len(sizes) > _NAMED else ""
+    warnings.warn(
+        f"left out for having fewer than {min_size} or more than {max_size} of the analysed genes: "
+        f"{some}{more}; change min_size or max_size to keep them",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
 def _refuse_strange_names(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from princdiff.data import parameters
@@ -69,6 +70,64 @@ def pda_df(
     if top is not None:
         table = table[table["rank"] <= top]
     return table.reset_index(drop=True)
+
+
+def rank_genes_groups_df(
+    adata: Any, group: str | None = None, *, key: str = "pda", pval_cutoff: float | None = None
+) -> pd.DataFrame:
+    """Genes and whether their own distribution differs, with the names of scanpy's function, clearest first.
+
+    Parameters
+    ----------
+    adata : AnnData
+        After `princdiff.tl.pda` with ``n_permutations``.
+    group : str, optional
+        One comparison only.
+    key : str, default="pda"
+        Its ``key_added``.
+    pval_cutoff : float, optional
+        Genes with an adjusted p-value up to this one only.
+
+    Returns
+    -------
+    DataFrame
+        Columns group, names, scores (-log of an approximate p-value: any difference of the distribution
+        counts, not of the mean only), pvals (1 + b) / (1 + B), pvals_adj (family-wise over genes), selected
+        and, for two groups, difference (of means).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import anndata
+    >>> import princdiff
+    >>> expression = np.log1p(np.random.default_rng(0).poisson(2.0, size=(60, 8)) * 1.1)
+    >>> expression[30:, 2] += 1.0
+    >>> cells = anndata.AnnData(expression, obs={"tissue": ["cortex"] * 30 + ["hippocampus"] * 30})
+    >>> princdiff.tl.pda(cells, "tissue", n_features=3, n_permutations=99)
+    >>> princdiff.get.rank_genes_groups_df(cells, pval_cutoff=0.05)[["names", "pvals_adj", "selected"]]
+      names  pvals_adj  selected
+    0     2       0.01      True
+    """
+    table = pda_df(adata, key, group=group, component=1)
+    if table["pvalue"].isna().all():
+        raise ValueError("genes were not tested; call princdiff.tl.pda with n_permutations")
+    found = pd.DataFrame(
+        {
+            "group": table["group"].astype(str),
+            "names": table["gene"],
+            "scores": table["score"],
+            "pvals": table["pvalue"],
+            "pvals_adj": table["pvalue_adj"],
+            "selected": table["selected"],
+        }
+    )
+    if "mean_reference" in table:
+        found["difference"] = table["mean"] - table["mean_reference"]
+    if pval_cutoff is not None:
+        found = found[found["pvals_adj"] <= pval_cutoff]
+    place = {name: number for number, name in enumerate(dict.fromkeys(table["group"]))}
+    order = np.lexsort((-found["scores"], found["group"].map(place).to_numpy()))
+    return found.iloc[order].reset_index(drop=True)
 
 
 def pda_statistics(adata: Any, key: str = "pda") -> pd.DataFrame:

@@ -55,6 +55,7 @@ def pda(
     certify: bool | str = "auto",
     n_null_genes: int = 200,
     random_state: Any = 0,
+    rng: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
     key_added: str = "pda",
@@ -109,6 +110,8 @@ def pda(
         Leading genes of every relabelling to keep, for `pda_gene_sets`.
     random_state : int, RandomState or None, default=0
         Seed.
+    rng : int, Generator or None
+        The same under NumPy's name; it goes before ``random_state``.
     n_jobs : int, optional
         Threads.
     progress : bool, default=False
@@ -129,9 +132,9 @@ def pda(
           ``scale="within"`` cells outside the comparison are NaN.
         - ``.uns[key_added]``: "params"; "statistics", a row for each column; "table", a row for each column
           and gene: its weight and share in the direction, and, with ``n_permutations``, whether its own
-          distribution differs: ``pvalue`` (1 + b) / (1 + B), ``pvalue_adj`` (family-wise, step-down maximum
-          over all genes), ``selected`` (at most 0.05) and ``reason``. Donors are respected. Read them with
-          `princdiff.get`.
+          distribution differs: ``score`` (-log of an approximate p-value), ``pvalue`` (1 + b) / (1 + B),
+          ``pvalue_adj`` (family-wise, step-down maximum over all genes), ``selected`` (at most 0.05) and
+          ``reason``. Donors are respected. Read them with `princdiff.get`.
 
     Examples
     --------
@@ -175,6 +178,7 @@ def pda(
         cautions.warn_of_values(matrix.values, matrix.label, values)
     if units is None and n_permutations:
         cautions.warn_of_pseudoreplication(adata, groupby, comparisons)
+    random_state = random_state if rng is None else rng
     seed = int(validate.generator(random_state).integers(2**31))
     options = {"scale": scale, "certify": certify, "random_state": seed, "n_jobs": n_jobs}
     found = []
@@ -340,9 +344,15 @@ class _Found:
     def _tests(self, order: NDArray[np.intp]) -> pd.DataFrame:
         """Whether each gene's own distribution differs, in the order of a direction's weights."""
         if self._genes is None:
-            nothing = {"pvalue": np.nan, "pvalue_adj": np.nan, "selected": False, "reason": ""}
+            nothing = {
+                "score": np.nan,
+                "pvalue": np.nan,
+                "pvalue_adj": np.nan,
+                "selected": False,
+                "reason": "",
+            }
             return pd.DataFrame(nothing, index=range(len(order)))
-        table = self._genes.table.iloc[order][["pvalue", "pvalue_adj", "selected", "reason"]]
+        table = self._genes.table.iloc[order][["score", "pvalue", "pvalue_adj", "selected", "reason"]]
         return table.reset_index(drop=True)
 
 

@@ -45,7 +45,19 @@ def _counted(cells: Mapping[str, NDArray], layout: Layout) -> str:
 
 
 class MissingValuesError(ValueError):
-    """Missing values, and nobody said what to do with them."""
+    """Missing values, and nobody said what to do with them.
+
+    Examples
+    --------
+    >>> import princdiff
+    >>> import pandas as pd
+    >>> before, after = pd.DataFrame({"age": [30.0, None]}), pd.DataFrame({"age": [31.0, 40.0]})
+    >>> try:
+    ...     princdiff.compare(before, after)
+    ... except MissingValuesError as error:
+    ...     print(str(error)[:26])
+    missing values in 1 column
+    """
 
 
 # Errors -----------------------------------------------------------------------------------------------------
