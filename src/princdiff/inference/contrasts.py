@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
 from princdiff.deadline import give_up_if_late
-from princdiff.inference.relabelling import Scheme
+from princdiff.inference.relabelling import Labelled
 from princdiff.kernels.labelled_sums import labelled_sums, packed
 from princdiff.parallel import in_threads
 
@@ -36,7 +36,7 @@ class Relabellings:
 
     Attributes
     ----------
-    scheme : Scheme
+    scheme : Scheme or SomeRows
         Labellings, the observed one first.
     n_groups : int
         Number of groups.
@@ -48,14 +48,14 @@ class Relabellings:
         Whether blocks change sides as a whole; otherwise rows do, within their block.
     """
 
-    scheme: Scheme
+    scheme: Labelled
     n_groups: int
     weights: NDArray[np.float64] | None = None
     blocks: NDArray[np.intp] | None = None
     whole: bool = False
 
     @classmethod
-    def of(cls, problem: Problem, scheme: Scheme) -> Relabellings:
+    def of(cls, problem: Problem, scheme: Labelled) -> Relabellings:
         """The relabellings of a problem without covariates."""
         return cls(scheme, problem.n_groups, problem.weights, problem.blocks, problem.permute == "whole")
 
@@ -82,6 +82,7 @@ class Contrasts:
 
     Examples
     --------
+    >>> from princdiff.inference.relabelling import Scheme
     >>> codes = np.repeat([0, 1], 3).astype(np.uint8)
     >>> contrasts = Contrasts(Relabellings(Scheme(codes, 99, seed=0), 2))
     >>> contrasts.between(np.arange(6.0)[:, None])[0].round(2)
