@@ -131,7 +131,7 @@ class Comparison:
         """All steps; what `DifferenceResult` holds, notes and parameters aside."""
         fit = self._fit()
         tested = self._test()
-        pvalue, statistic, test = self._told(tested)
+        pvalue, statistic, test = self._test_part(tested)
         chosen, selection, relations = self._select(pvalue)
         stability = self._stability(fit)
         table, columns = self._tables(fit, chosen, stability)
@@ -284,7 +284,7 @@ class Comparison:
         self.clock.done("testing")
         return found
 
-    def _told(self, found: PermutationResult | None) -> tuple[float, float, TestPart]:
+    def _test_part(self, found: PermutationResult | None) -> tuple[float, float, TestPart]:
         """P-value, statistic and what the result keeps of the test."""
         if found is None:
             return float("nan"), float("nan"), TestPart(asked=self.options.n_permutations)

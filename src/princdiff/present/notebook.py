@@ -113,10 +113,10 @@ def _last(result: DifferenceResult, more: bool) -> str:
 
 def _shown(result: DifferenceResult) -> str:
     """What led: the sharpest contrast and what it is made of, rows in two dimensions, or the direction."""
-    told = [wording.contrast_sentence(result, part) for part in result.contrasts[:2]]
-    told = told if len(told) > 1 else []
-    told += wording.witness_sentences(result)
-    text = "".join(f'<p style="margin:0.4em 0 0">{escape(line)}</p>' for line in told)
+    sentences = [wording.contrast_sentence(result, part) for part in result.contrasts[:2]]
+    sentences = sentences if len(sentences) > 1 else []
+    sentences += wording.witness_sentences(result)
+    text = "".join(f'<p style="margin:0.4em 0 0">{escape(line)}</p>' for line in sentences)
     if result.witness is not None and result.witness.axes:
         label = f"Where the rows of each group lie: {' and '.join(result.witness.axes)}"
         size = (2.4 * len(result.groups), 2.5)

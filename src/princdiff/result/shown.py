@@ -218,8 +218,8 @@ class Shown:
         """Mean and standard deviation of a number in each group."""
         own = [values[self.data.codes == code] for code in range(len(self.data.groups))]
         means, spreads = [part.mean() for part in own], [part.std() for part in own]
-        told = [from_to(numbers, [f"{x:.3g}" for x in numbers]) for numbers in (means, spreads)]
-        return f"{name}: mean {told[0]}, standard deviation {told[1]}."
+        changes = [from_to(numbers, [f"{x:.3g}" for x in numbers]) for numbers in (means, spreads)]
+        return f"{name}: mean {changes[0]}, standard deviation {changes[1]}."
 
     def _picture(
         self, lead: Cell, order: NDArray[np.intp]

@@ -261,8 +261,8 @@ def witness_sentences(result: DifferenceResult) -> list[str]:
     if found is None:
         return []
     # The headline says where the test saw it, unless it has columns to name.
-    told = found.sentence if result.selected else found.sentence.removeprefix(result.test.leading).strip()
-    lines = [told] if told else []
+    opening = found.sentence if result.selected else found.sentence.removeprefix(result.test.leading).strip()
+    lines = [opening] if opening else []
     if found.features:
         if found.parts[0] * len(result.table) < _STANDS_OUT and len(found.features) > 2:
             lines.append("All features take part about alike; none stands out.")
