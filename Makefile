@@ -20,7 +20,7 @@ help:
 	@echo "make docs   the site, into build/docs/html (it runs the tutorials)"
 	@echo "make dist   source distribution and wheel, checked, installed and tried"
 	@echo "make sanitize  the kernels' tests with the address and undefined-behaviour sanitizers"
-	@echo "make bench  the benchmarks of the core"
+	@echo "make bench  how near the engine is to its floor, into docs/performance.md"
 	@echo "make paper  every figure and table of the paper (PRINCDIFF_DATA; QUICK=1 for a small run)"
 	@echo "make peers  other libraries beside us (QUICK=1 for a small run)"
 	@echo "make clean  remove caches and build products ($(VENV) stays)"
@@ -87,7 +87,7 @@ dist: $(VENV)/.stamp-dev
 	cd build && try-source/bin/python ../tools/smoke_test.py --compiled
 
 bench: $(VENV)/.stamp-core
-	$(PY) benchmarks/core.py
+	$(PY) -m benchmarks.engine --out docs/performance.md
 
 # Each script writes its section; RESULTS.md is made from all that are there.
 PAPER := fig1a fig1b fig1c brain theorems

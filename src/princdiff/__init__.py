@@ -12,6 +12,7 @@ if _typing.TYPE_CHECKING:
     from princdiff.estimators import PDA, SPARDA
     from princdiff.group_pairs import compare_groups
     from princdiff.inference.permutation import PermutationResult, permutation_test
+    from princdiff.inference.planning import detectable_effect, expected_power, required_rows
     from princdiff.inference.selection import SelectionResult, select_features
     from princdiff.inference.split import SplitResult, split_test
     from princdiff.inference.stability import StabilityResult, stability_selection
@@ -37,6 +38,9 @@ _HOME = {
     "paired_test": "paired",
     "permutation_test": "inference.permutation",
     "PermutationResult": "inference.permutation",
+    "required_rows": "inference.planning",
+    "detectable_effect": "inference.planning",
+    "expected_power": "inference.planning",
     "select_features": "inference.selection",
     "SelectionResult": "inference.selection",
     "split_test": "inference.split",
@@ -68,6 +72,8 @@ __all__ = [
     "compare",
     "compare_batches",
     "compare_groups",
+    "detectable_effect",
+    "expected_power",
     "get",
     "load",
     "open_rows",
@@ -75,6 +81,7 @@ __all__ = [
     "permutation_test",
     "pl",
     "relax",
+    "required_rows",
     "select_features",
     "show_config",
     "split_test",

@@ -23,10 +23,11 @@ from princdiff.divergences import Wasserstein2
 from princdiff.estimators import SPARDA
 from princdiff.inference.intervals import selected_effects
 from princdiff.inference.permutation import PermutationOptions, PermutationResult, run_permutations
+from princdiff.inference.planning import detectable_effect
 from princdiff.inference.selection import SelectionOptions, SelectionResult, select
 from princdiff.inference.stability import StabilityOptions, run_half_samples
 from princdiff.progress import progress_bar
-from princdiff.result import explain, feature_tables
+from princdiff.result import explain, feature_tables, held_out
 from princdiff.result.effects import Effect, direction_effect
 from princdiff.result.parts import (
     CertificatePart,
@@ -37,6 +38,7 @@ from princdiff.result.parts import (
     TestPart,
 )
 from princdiff.result.rows import rows_to_show
+from princdiff.result.shown import Shown, leading_sentence
 from princdiff.tables import Prepared
 
 _LOG = logging.getLogger("princdiff")
@@ -128,15 +130,20 @@ class Comparison:
     def run(self) -> dict[str, Any]:
         """All steps; what `DifferenceResult` holds, notes and parameters aside."""
         fit = self._fit()
-        pvalue, statistic, test = self._test()
+        tested = self._test()
+        pvalue, statistic, test = self._test_part(tested)
         chosen, selection, relations = self._select(pvalue)
         stability = self._stability(fit)
         table, columns = self._tables(fit, chosen, stability)
         self.clock.done("explaining")
         projections = self._projections(fit)
-        effect = self._effect(fit, projections[0])
+        effect, auc = self._effect(fit, projections[0])
         self.clock.done("measuring the effect")
         components = self._components(fit, projections, pvalue, effect)
+        shown = Shown(self.data, self.problem, tested, self.how)
+        with until(self._due("effect"), strict=False):
+            contrasts = shown.contrasts(fit.components_[0], projections[0], effect, auc)
+        self.clock.done("looking for contrasts")
         reference = feature_tables.reference(self.data, projections, *self._scaling(fit))
         return {
             "pvalue": pvalue,
@@ -165,6 +172,8 @@ class Comparison:
             "rows": self._rows(projections[0], reference),
             "distributions": feature_tables.distributions(self.data, self._worth_drawing(table)),
             "codings": list(self.data.codings),
+            "contrasts": contrasts,
+            "witness": shown.witness(),
         }
 
     def _due(self, step: str) -> float:
@@ -244,62 +253,41 @@ class Comparison:
 
     # How large.
 
-    def _effect(self, fit: SPARDA, projection: NDArray[np.float64]) -> Effect:
-        """Effect on rows that the direction was not fitted on: each half judged by the other's direction."""
+    def _effect(self, fit: SPARDA, projection: NDArray[np.float64]) -> tuple[Effect, float]:
+        """Effect on rows that the direction was not fitted on, and how well it tells two groups apart."""
         rng = self.how.rng("effect")
         problem = self.problem
         if np.isfinite(self._allowed) and problem.n_rows > _EFFECT_ROWS:
             index = np.sort(rng.permutation(problem.n_rows)[:_EFFECT_ROWS])
             problem, projection = problem.take_rows(index), projection[index]
-        halves = self._halves(problem, rng)
+        halves = held_out.halves(problem, self.how.seed, rng)
         level = int(np.count_nonzero(fit.components_[0]))
         if halves is None or level == 0 or problem.scale == "within":
-            return direction_effect(projection, problem.codes, problem.weights, rng)
-        crossed = np.empty(len(projection))
-        for part in (False, True):
-            fitted, judged = halves == part, halves != part
-            half = self._direction(level, effort="fast", certify=False)
-            now = time.monotonic()
-            due = now + (self._due("effect") - now) / (1 if part else 2)
-            with until(due, strict=False):
-                half.fit_problem(problem.take_rows(fitted), self.how)
-            values = _projected(half, problem.rows[judged])[:, 0]
-            crossed[judged] = _standard(values, problem.codes[judged])
-        squares = []
-        for part in (False, True):
-            own = halves == part
-            inner = None if problem.weights is None else problem.weights[own]
-            squares.append(direction_effect(crossed[own], problem.codes[own], inner, rng))
-        size, low, high = (
-            float(np.sqrt(np.mean(np.square(values)))) for values in zip(*squares, strict=True)
-        )
-        # Half of the rows widen an interval by the root of two; both halves together have all of them.
-        shrink = 1 / np.sqrt(2)
-        return Effect(size, max(0.0, size - (size - low) * shrink), size + (high - size) * shrink)
+            return direction_effect(projection, problem.codes, problem.weights, rng), np.nan
+        now = time.monotonic()
+        due = iter([now + (self._due("effect") - now) / 2, self._due("effect")])
 
-    def _halves(self, problem: Problem, rng: np.random.Generator) -> NDArray[np.bool_] | None:
-        """Half of every group, whatever the order of rows and groups; None where groups are too small."""
-        key = np.asarray(problem.rows @ rng.normal(size=problem.n_features)).ravel()
-        halves = np.zeros(len(key), dtype=bool)
-        for code in range(problem.n_groups):
-            members = np.flatnonzero(problem.codes == code)
-            if len(members) < 8:
-                return None
-            ordered = members[np.argsort(key[members], kind="stable")]
-            drawn = np.random.default_rng([self.how.seed, len(members)]).permutation(len(members))
-            halves[ordered[drawn[: len(members) // 2]]] = True
-        return halves
+        def direction(half: Problem) -> NDArray[np.float64]:
+            with until(next(due), strict=False):
+                fitted = self._direction(level, effort="fast", certify=False).fit_problem(half, self.how)
+            return fitted.components_[0] * inverse_or_zero(fitted.scale_)
+
+        crossed = held_out.crossed(problem, halves, direction)
+        return held_out.effect(problem, halves, crossed, rng), held_out.auc(problem, halves, crossed)
 
     # The test.
 
-    def _test(self) -> tuple[float, float, TestPart]:
+    def _test(self) -> PermutationResult | None:
         if self.options.n_permutations == 0:
-            return float("nan"), float("nan"), TestPart()
+            return None
         found = self._tested()
+        self.clock.done("testing")
+        return found
+
+    def _test_part(self, found: PermutationResult | None) -> tuple[float, float, TestPart]:
+        """P-value, statistic and what the result keeps of the test."""
         if found is None:
             return float("nan"), float("nan"), TestPart(asked=self.options.n_permutations)
-        self.clock.done("testing")
-        lead = f"They differ most clearly in {found.leading}." if found.leading else ""
         low, high = (np.nan, np.nan) if found.monte_carlo is None else found.monte_carlo
         part = TestPart(
             name="permutation",
@@ -311,10 +299,19 @@ class Comparison:
             monte_carlo_error=(high - low) / 2,
             cells=[cell.sentence for cell in found.cells],
             cell_pvalues=found.level_pvalues,
-            leading=lead,
+            leading=leading_sentence(found),
             leading_cell=found.leading,
+            detectable=self._detectable(),
         )
         return float(found.pvalue), float(found.statistic), part
+
+    def _detectable(self) -> float:
+        """The shift of one feature that such a test mostly finds; NaN where rows are not simply rows."""
+        problem = self.problem
+        plain = problem.blocks is None and problem.covariates is None and problem.weights is None
+        if not plain or problem.n_groups != 2:
+            return float("nan")
+        return detectable_effect(problem.sizes.tolist(), problem.n_features)
 
     def _tested(self) -> PermutationResult | None:
         """The test with as many relabellings as asked for, or as the time allows; None if it allows none."""
@@ -603,17 +600,6 @@ def _no_relations(groups: Sequence[str]) -> pd.DataFrame:
     numbers = [*(f"dependence {group}" for group in groups), "change", "pvalue"]
     empty = pd.DataFrame({name: pd.Series(dtype=object) for name in names})
     return empty.assign(**{name: pd.Series(dtype=float) for name in numbers}, selected=pd.Series(dtype=bool))
-
-
-def _projected(fit: SPARDA, rows: Any) -> NDArray[np.float64]:
-    return np.asarray(rows @ (fit.components_ * inverse_or_zero(fit.scale_)).T, dtype=np.float64)
-
-
-def _standard(values: NDArray[np.float64], codes: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Values in units of their standard deviation within the groups."""
-    total = sum(((values[codes == g] - values[codes == g].mean()) ** 2).sum() for g in np.unique(codes))
-    spread = float(np.sqrt(total / len(values)))
-    return values / spread if spread > 0 else values
 
 
 def _path(fit: SPARDA) -> PathPart:

@@ -261,7 +261,9 @@ def direction_cells_of(rows, codes, divergence=None, most=None, metric="mixed"):
     samples = Samples(rows, "pooled")
     sizes = np.bincount(codes)
     grid = adaptive_grid(rows.shape[1], len(rows), metric)
-    searched = None if most is None else SearchRows.of(sizes, most, np.random.default_rng(0))
+    searched = (
+        None if most is None else SearchRows.of(sizes, most, np.random.default_rng(0).permutation(len(rows)))
+    )
     return DirectionCells(samples, divergence or Wasserstein2(), grid, 0, searched)
 
 
@@ -315,14 +317,14 @@ def test_grid():
 
 def test_searched_rows_are_the_first_of_each_group():
     rng = np.random.default_rng(12)
-    searched = SearchRows.of(np.array([7, 400]), 50, rng)
+    searched = SearchRows.of(np.array([7, 400]), 50, rng.permutation(407))
     codes = rng.permutation(np.repeat([0, 1], [7, 400])).astype(np.uint8)
     taken = searched.take(codes)
     np.testing.assert_array_equal(codes[taken], searched.codes)
     for group, size in enumerate((7, 50)):
         expected = [row for row in searched.order if codes[row] == group][:size]
         np.testing.assert_array_equal(taken[searched.codes == group], expected)
-    assert SearchRows.of(np.array([7, 50]), 50, rng) is None
+    assert SearchRows.of(np.array([7, 50]), 50, np.arange(57)) is None
 
 
 @pytest.mark.parametrize("weighted", [False, True])

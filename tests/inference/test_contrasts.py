@@ -85,7 +85,7 @@ def test_chunks_and_threads_change_nothing(monkeypatch):
     whole = Contrasts(labellings).between(columns)
     monkeypatch.setattr(module, "_CHUNK_ELEMENTS", 700)
     np.testing.assert_allclose(Contrasts(labellings, n_jobs=2).between(columns), whole, rtol=1e-5, atol=1e-6)
-    monkeypatch.setattr(module, "_CODE_BYTES", 10)
+    monkeypatch.setattr(module, "_KEPT_BYTES", 10)
     np.testing.assert_allclose(Contrasts(labellings).between(columns), whole, rtol=1e-5, atol=1e-6)
 
 

@@ -47,14 +47,17 @@ def coupled(rng, n_rows, n_features, pair=(1, 4), strength=0.9):
 
 @pytest.mark.parametrize("n_groups", [2, 4])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_changes_by_their_definition(n_groups, weighted):
+@pytest.mark.parametrize("many_rows", [False, True])
+def test_changes_by_their_definition(n_groups, weighted, many_rows, monkeypatch):
+    # Many rows are taken together in sums of products, few one labelling after the other.
+    monkeypatch.setattr(module, "_MANY_ROWS", 0 if many_rows else 10**9)
     rng = np.random.default_rng(0)
     codes = rng.permutation(np.arange(60) % n_groups).astype(np.uint8)
     left, right = rng.normal(size=(60, 3)).astype(np.float32), rng.normal(size=(60, 5)).astype(np.float32)
     weights = rng.random(60) + 0.1 if weighted else None
     labellings = relabelled(codes, 9, weights=weights)
     sums = _GroupSums(np.concatenate([left, right], axis=1), slice(0, 3), slice(3, None), labellings)
-    found = sums.changes(None).reshape(10, 3, 5)
+    found = sums.changes(np.ones(15, dtype=bool), None).reshape(10, 3, 5)
     for index, labelling in enumerate(labellings.scheme.codes(np.arange(10))):
         mass, correlations = [], []
         for group in range(n_groups):

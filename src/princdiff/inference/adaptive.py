@@ -16,7 +16,8 @@ from princdiff.inference.cells import Cell, tempered
 from princdiff.inference.contrasts import Contrasts, Relabellings
 from princdiff.inference.direction_cells import whitening_share
 from princdiff.inference.kernel_cells import KERNELS, MATRIX_ROWS, RowKernel, RowView, kernel_statistics
-from princdiff.inference.relabelling import Scheme
+from princdiff.inference.relabelling import Labelled, Scheme, SomeRows
+from princdiff.inference.sampling import random_order
 from princdiff.inference.scores import gamma_scores
 
 # Numbers up to which rows are made dense for kernels, pairs and lengths.
@@ -27,6 +28,9 @@ _MOST_PAIRS = 8000
 # Features up to which all are whitened together: a precision matrix needs more rows than features.
 _WHITENED_FEATURES = 300
 _ROWS_PER_WHITENED = 2.5
+# Rows on which kernels, pairs and lengths are looked at, unless a group has a smaller share than this.
+_SAMPLED_ROWS = 50_000
+_LEAST_SHARE = 0.1
 # A 0/1 feature counts in distances as if it had at least this standard deviation.
 _LEAST_SPREAD = 0.25
 
@@ -63,7 +67,7 @@ class ProductCells:
     ----------
     problem : Problem
         Rows in memory, without covariates.
-    scheme : Scheme
+    scheme : Scheme or SomeRows
         Labellings.
     seed : int
         For random features.
@@ -72,7 +76,7 @@ class ProductCells:
     """
 
     problem: Problem
-    scheme: Scheme
+    scheme: Labelled
     seed: int
     n_jobs: int | None = None
 
@@ -94,11 +98,25 @@ class ProductCells:
     @cached_property
     def leading_pair(self) -> tuple[int, int] | None:
         """The two features whose dependence differs most; None if pairs were too many to look at."""
-        return self._pairs[1] if self._pairs_affordable else None
+        sampled = self._sampled
+        return sampled._pairs[1] if sampled._pairs_affordable else None
 
     def cells(self) -> CellValues:
-        """Every cell that suits the shape of the table."""
-        found = self._columns() + self._kernels(self._view, "", KERNELS)
+        """Every cell that suits the shape of the table: columns on all rows, the others on enough of them."""
+        return self._columns() + self._sampled._further()
+
+    @cached_property
+    def _sampled(self) -> ProductCells:
+        """The same on a sample of the rows, whatever their labels; small groups need all rows."""
+        problem = self.problem
+        if problem.n_rows <= _SAMPLED_ROWS or problem.sizes.min() < _LEAST_SHARE * problem.n_rows:
+            return self
+        rows = np.sort(random_order(problem.row_keys, self.seed)[:_SAMPLED_ROWS])
+        assert isinstance(self.scheme, Scheme)
+        return ProductCells(problem.take_rows(rows), SomeRows(self.scheme, rows), self.seed, self.n_jobs)
+
+    def _further(self) -> CellValues:
+        found = self._kernels(self._view, "", KERNELS)
         if not self._dense:
             return found
         found += self._lengths(self._view, "")
@@ -136,8 +154,13 @@ class ProductCells:
 
     def _columns(self) -> CellValues:
         units = self.alone.units
-        cells = [Cell("column", "one column", weight=_column_weight(self.problem))]
-        values = units.max(axis=1, keepdims=True).astype(np.float64)
+        means, spreads = column_cells.moment_scores(self.problem.rows, self.contrasts)
+        cells = [
+            Cell("column", "one column", weight=_column_weight(self.problem)),
+            Cell("column", "one mean", weight=2.0),
+            Cell("column", "one spread", weight=2.0),
+        ]
+        values = np.column_stack([units.max(axis=1), means.max(axis=1), spreads.max(axis=1)])
         if units.shape[1] > 2:
             cells += [Cell("columns", "sum over columns"), Cell("columns", "higher criticism", weight=0.25)]
             values = np.column_stack([values, column_cells.many_small(units)])
@@ -147,11 +170,13 @@ class ProductCells:
         if view.n_rows <= MATRIX_ROWS:
             kernels = (*kernels, RowKernel("products"))
         values = kernel_statistics(view, self.design, kernels, np.random.default_rng(self.seed))
-        return CellValues([_kernel_cell(kernel, prefix) for kernel in kernels], values)
+        local = _local_weight(self.problem)
+        return CellValues([_kernel_cell(kernel, prefix, local) for kernel in kernels], values)
 
     def _lengths(self, view: RowView, prefix: str) -> CellValues:
         scores = column_cells.length_scores(view.dense, self.contrasts)
-        return CellValues([Cell("length", f"{prefix}lengths", weight=0.25)], scores[:, None])
+        weight = 0.25 if prefix else 0.5
+        return CellValues([Cell("length", f"{prefix}lengths", weight=weight)], scores[:, None])
 
     @property
     def _pairs_affordable(self) -> bool:
@@ -175,7 +200,7 @@ class ProductCells:
         assert mixing is not None
         view = RowView(self.problem.samples, np.ones(self.problem.n_features, dtype=np.float32))
         scores = column_cells.given_others(view.dense, mixing @ mixing, self.contrasts)
-        return CellValues([Cell("given", "one column given the others")], scores[:, None])
+        return CellValues([Cell("given", "one column given the others", weight=1.5)], scores[:, None])
 
 
 def _column_weight(problem: Problem) -> float:
@@ -184,21 +209,32 @@ def _column_weight(problem: Problem) -> float:
     There differences of single columns are what people look for and find with a test per column; where all
     are numbers, differences along directions deserve as much.
     """
-    return 3.0 if all(kind == "number" for kind in problem.kinds) else 25.0
+    return 2.0 if all(kind == "number" for kind in problem.kinds) else 25.0
 
 
 def _pair_weight(problem: Problem) -> float:
-    return 0.5 if all(kind == "number" for kind in problem.kinds) else 4.0
+    return 0.3 if all(kind == "number" for kind in problem.kinds) else 4.0
 
 
-def _kernel_cell(kernel: RowKernel, prefix: str) -> Cell:
+def _local_weight(problem: Problem) -> float:
+    """Weight of the most local kernel: a few numbers may be arranged in ways that nothing else sees.
+
+    In many dimensions all rows are about equally far from each other, and nothing is local.
+    """
+    if problem.n_features == 1 or any(kind != "number" for kind in problem.kinds):
+        return 2.0
+    return float(np.clip(20 / problem.n_features, 2.0, 10.0))
+
+
+def _kernel_cell(kernel: RowKernel, prefix: str, local_weight: float) -> Cell:
     metric = "whitened" if prefix else "scaled"
     if kernel.shape == "products":
-        return Cell("covariance", f"{prefix}covariances", metric, weight=1.5 if prefix else 0.25)
+        return Cell("covariance", f"{prefix}covariances", metric, weight=3.0 if prefix else 0.1)
     if kernel.shape == "energy":
-        return Cell("kernel", f"{prefix}energy", metric, weight=1.0 if prefix else 3.0)
+        return Cell("kernel", f"{prefix}energy", metric, weight=1.0 if prefix else 4.0)
     local = "local " if kernel.quantile < 0.1 else ""
-    return Cell("kernel", f"{prefix}{local}{kernel.shape} {kernel.quantile:g}", metric)
+    weight = {0.005: local_weight, 0.05: 1.0}.get(kernel.quantile, 0.5)
+    return Cell("kernel", f"{prefix}{local}{kernel.shape} {kernel.quantile:g}", metric, weight=weight)
 
 
 def distance_factors(problem: Problem) -> NDArray[np.float64]:

@@ -45,7 +45,7 @@ _SUM_SKEWNESS, _MAXIMUM_SKEWNESS = 2.0, 1.4
 # Rows that are looked at before all are, to see that a feature has many values.
 _HEAD = 100
 # Values of prepared columns held at a time (double precision, a few copies).
-_BATCH_ELEMENTS = 6_000_000
+_BATCH_ELEMENTS = 16_000_000
 # Values of sums of squares held at a time, over all labellings.
 _BATCH_STATISTICS = 6_000_000
 

@@ -55,7 +55,7 @@ class Cell:
         """Metric and number of features of a direction; name and number of other cells."""
         if self.family == "direction":
             return self.metric, self.level
-        return ("single features", 1) if self.family == "column" else (self.name, 0)
+        return ("single features", 1) if self.name == "one column" else (self.name, 0)
 
     @property
     def complexity(self) -> int:

@@ -17,13 +17,17 @@ from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
 from princdiff.deadline import give_up_if_late
-from princdiff.inference.relabelling import Scheme
+from princdiff.inference.relabelling import Labelled
+from princdiff.kernels.labelled_sums import labelled_sums, packed
 from princdiff.parallel import in_threads
 
-# Elements of the label matrix multiplied at a time (single precision: 64 MB).
-_CHUNK_ELEMENTS = 16_000_000
-# Bytes of group codes that are kept at a time.
-_CODE_BYTES = 400_000_000
+# Labels of a thread at a time (a byte each, until they are packed), and labellings at most.
+_CHUNK_ELEMENTS = 64_000_000
+_CHUNK_LABELLINGS = 512
+# Numbers prepared at a time, so that they stay in the cache.
+_PREPARED_ELEMENTS = 200_000
+# Bytes of memberships that are kept.
+_KEPT_BYTES = 200_000_000
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class Relabellings:
 
     Attributes
     ----------
-    scheme : Scheme
+    scheme : Scheme or SomeRows
         Labellings, the observed one first.
     n_groups : int
         Number of groups.
@@ -44,14 +48,14 @@ class Relabellings:
         Whether blocks change sides as a whole; otherwise rows do, within their block.
     """
 
-    scheme: Scheme
+    scheme: Labelled
     n_groups: int
     weights: NDArray[np.float64] | None = None
     blocks: NDArray[np.intp] | None = None
     whole: bool = False
 
     @classmethod
-    def of(cls, problem: Problem, scheme: Scheme) -> Relabellings:
+    def of(cls, problem: Problem, scheme: Labelled) -> Relabellings:
         """The relabellings of a problem without covariates."""
         return cls(scheme, problem.n_groups, problem.weights, problem.blocks, problem.permute == "whole")
 
@@ -78,6 +82,7 @@ class Contrasts:
 
     Examples
     --------
+    >>> from princdiff.inference.relabelling import Scheme
     >>> codes = np.repeat([0, 1], 3).astype(np.uint8)
     >>> contrasts = Contrasts(Relabellings(Scheme(codes, 99, seed=0), 2))
     >>> contrasts.between(np.arange(6.0)[:, None])[0].round(2)
@@ -97,8 +102,9 @@ class Contrasts:
             self._first = np.zeros(n_blocks, dtype=np.intp)
             self._first[labellings.blocks[::-1]] = np.arange(labellings.n_rows)[::-1]
         self._weights = np.ones(labellings.n_rows) if labellings.weights is None else labellings.weights
-        fits = labellings.n_labellings * labellings.n_rows <= _CODE_BYTES
-        self._codes = self._compute_codes(np.arange(labellings.n_labellings)) if fits else None
+        n_bytes = labellings.n_labellings * labellings.n_rows // 8 * (labellings.n_groups - 1)
+        # Chunks by their first labelling.
+        self._kept: dict[int, list[NDArray[np.uint8]]] | None = {} if n_bytes <= _KEPT_BYTES else None
 
     def between(self, columns: NDArray) -> NDArray[np.float32]:
         """Standardised between-group sums of squares.
@@ -113,7 +119,9 @@ class Contrasts:
         array of shape (n_labellings, n_columns), float32
             About chi-squared with ``n_groups - 1`` degrees of freedom under random labels; 0 for constants.
         """
-        prepared = self._prepare(columns)
+        # The weights travel along: their sums are the weights of the groups.
+        moved = self._weights if self._fold is None else self._fold @ self._weights
+        prepared = np.column_stack([moved.astype(np.float32), self._prepare(columns)])
         chunks = list(self._chunks())
         parts = in_threads(lambda chunk: self._between_chunk(prepared, chunk), chunks, self._n_jobs)
         return np.concatenate(parts)
@@ -121,45 +129,59 @@ class Contrasts:
     def _prepare(self, columns: NDArray) -> NDArray[np.float32]:
         """Columns with mean zero (in each block, where rows move inside it) and unit spread, weighted."""
         give_up_if_late()
-        values = np.asarray(columns, dtype=np.float64)
+        prepared = np.empty(columns.shape, dtype=np.float32)
+        # A few columns at a time, lest every step go through memory.
+        step = max(1, _PREPARED_ELEMENTS // len(columns))
+        for start in range(0, columns.shape[1], step):
+            part = np.asarray(columns[:, start : start + step], dtype=np.float64)
+            prepared[:, start : start + step] = self._standardised(part)
+        return prepared if self._fold is None else np.asarray(self._fold @ prepared)
+
+    def _standardised(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         weights = self._weights[:, None]
+        largest = np.maximum(values.max(axis=0), -values.min(axis=0))
+        centred = values - self._means(values)
+        total = self._weights.sum() * (1 - 1 / len(values))
+        spread = np.sqrt(np.einsum("i,ij,ij->j", self._weights, centred, centred) / total)
+        centred *= 1 / np.where(spread > 1e-7 * largest, spread, np.inf)
+        return centred if self.labellings.weights is None else centred * weights
+
+    def _means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Means of the columns, shape (n_columns,), or of every row's block, shape (n_rows, n_columns)."""
         blocks = self.labellings.blocks
-        largest = np.abs(values).max(axis=0)
         if blocks is None or self.labellings.whole:
-            values = values - (weights * values).sum(axis=0) / weights.sum()
-        else:
-            n_blocks = int(blocks.max()) + 1
-            adding = sp.csr_matrix(
-                (np.ones(len(blocks)), (blocks, np.arange(len(blocks)))), (n_blocks, len(blocks))
-            )
-            means = (adding @ (weights * values)) / (adding @ self._weights)[:, None]
-            values = values - means[blocks]
-        variance = (weights * values**2).sum(axis=0) / (weights.sum() * (1 - 1 / len(values)))
-        spread = np.sqrt(variance)
-        varying = spread > 1e-7 * largest
-        values = values * (weights / np.where(varying, spread, np.inf))
-        single = values.astype(np.float32)
-        return single if self._fold is None else np.asarray(self._fold @ single)
+            return self._weights @ values / self._weights.sum()
+        n_blocks = int(blocks.max()) + 1
+        adding = sp.csr_matrix(
+            (np.ones(len(blocks)), (blocks, np.arange(len(blocks)))), (n_blocks, len(blocks))
+        )
+        means = (adding @ (self._weights[:, None] * values)) / (adding @ self._weights)[:, None]
+        return means[blocks]
 
     def _chunks(self) -> Iterator[NDArray[np.intp]]:
-        width = max(1, _CHUNK_ELEMENTS // self.labellings.n_rows)
+        width = int(np.clip(_CHUNK_ELEMENTS // self.labellings.n_rows, 1, _CHUNK_LABELLINGS))
         n_labellings = self.labellings.n_labellings
         yield from np.split(np.arange(n_labellings), np.arange(width, n_labellings, width))
 
-    def _compute_codes(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
-        codes = self.labellings.scheme.codes(indices)
-        return codes if self._fold is None else codes[:, self._first]
+    def _members(self, chunk: NDArray[np.intp]) -> list[NDArray[np.uint8]]:
+        """Bits of the rows (or blocks) that are in each group but the last."""
+        if self._kept is not None and int(chunk[0]) in self._kept:
+            return self._kept[int(chunk[0])]
+        codes = self.labellings.scheme.codes(chunk)
+        codes = codes if self._fold is None else codes[:, self._first]
+        members = [packed(codes == group) for group in range(self.labellings.n_groups - 1)]
+        if self._kept is not None:
+            self._kept[int(chunk[0])] = members
+        return members
 
     def _between_chunk(self, prepared: NDArray[np.float32], chunk: NDArray[np.intp]) -> NDArray[np.float32]:
-        codes = self._compute_codes(chunk) if self._codes is None else self._codes[chunk]
-        moved = self._weights if self._fold is None else self._fold @ self._weights
-        mass = [(codes == group) @ moved for group in range(self.labellings.n_groups)]
-        total = np.zeros((len(chunk), prepared.shape[1]), dtype=np.float32)
-        left: Any = 0.0
-        for group in range(self.labellings.n_groups - 1):
-            sums = (codes == group).astype(np.float32) @ prepared
-            total += sums * sums / mass[group][:, None].astype(np.float32)
-            left = left - sums
+        total = np.zeros((len(chunk), prepared.shape[1] - 1))
+        left = np.zeros((len(chunk), prepared.shape[1]))
+        left[:, 0] = prepared[:, 0].sum(dtype=np.float64)
+        for members in self._members(chunk):
+            sums = labelled_sums(members, prepared)
+            total += sums[:, 1:] ** 2 / sums[:, :1]
+            left -= sums
         # Columns have mean zero, so what the last group has is what the others lack.
-        total += left * left / mass[-1][:, None].astype(np.float32)
-        return total
+        total += left[:, 1:] ** 2 / left[:, :1]
+        return total.astype(np.float32)

@@ -24,6 +24,7 @@ from princdiff.inference.moment_search import (
     MomentObjective,
     SearchEffort,
     gathered_moments,
+    group_means,
     group_moments,
     search,
     starts_of,
@@ -237,7 +238,9 @@ class DirectionCells:
         if self.rows is None or n_rows * n_features**2 // 2 <= _MOMENT_WORK:
             return group_moments(self._scaled, codes, labels.n_groups, labels.weights)
         index = np.array([self.rows.take(row) for row in codes])
-        return gathered_moments(self._scaled[index], self.rows.codes, labels.n_groups)
+        searched = gathered_moments(self._scaled[index], self.rows.codes, labels.n_groups)
+        # Means of all rows cost little, and show what the rows searched are too few for.
+        return searched._replace(means=group_means(self._scaled, codes, labels.n_groups, labels.weights))
 
     def _candidates(self, moments: GroupMoments) -> list[Found]:
         """A few directions of every labelling for each cell, by moments."""

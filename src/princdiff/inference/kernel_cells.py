@@ -142,16 +142,17 @@ def _by_matrices(
     parts = list(_memberships(design, mass))
     result = np.empty((design.n_labellings, len(kernels)))
     for place, kernel in enumerate(kernels):
-        matrix = _matrix(kernel, distances, inner)
+        products = kernel.shape == "products"
+        matrix = inner * inner if products else kernel_of_distances(kernel, distances)
         # Groups' masses differ from that of all rows by vectors that sum to zero: centring changes nothing
         # but the rounding.
         rounding = 1e-12 * np.abs(matrix).max()
         matrix = matrix - (matrix @ mass)[:, None]
         matrix -= mass @ matrix
-        matrix = np.where(np.abs(matrix) > rounding, matrix, 0.0).astype(np.float32)
+        single = np.where(np.abs(matrix) > rounding, matrix, 0.0).astype(np.float32)
         begin = 0
         for groups, shares in parts:
-            result[begin : begin + len(shares), place] = _between(matrix, groups, shares)
+            result[begin : begin + len(shares), place] = _between(single, groups, shares)
             begin += len(shares)
     return result
 
@@ -182,9 +183,8 @@ def _between(
     return total / (0.5 * (1 - (shares**2).sum(axis=1)))
 
 
-def _matrix(kernel: RowKernel, distances: NDArray[np.float64], inner: NDArray[np.float64]) -> NDArray:
-    if kernel.shape == "products":
-        return inner * inner
+def kernel_of_distances(kernel: RowKernel, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Similarities of rows from their distances, for every kernel but "products"."""
     if kernel.shape == "energy":
         return -distances
     scaled = distances / _bandwidth(distances, kernel.quantile)

@@ -8,11 +8,14 @@ What is found this way is where an ascent on the divergence itself begins, see `
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from princdiff.kernels.labelled_sums import labelled_sums, packed
 
 # Elements of products of features held at a time (single precision).
 _BLOCK_ELEMENTS = 8_000_000
@@ -74,26 +77,16 @@ def group_moments(
     >>> found.means.ravel(), found.covariances.ravel()
     (array([1., 5.], dtype=float32), array([1., 0.], dtype=float32))
     """
-    n_rows, n_features = rows.shape
+    n_features = rows.shape[1]
     first, second = np.triu_indices(n_features)
+
+    def with_products(block: NDArray[np.float32]) -> NDArray[np.float32]:
+        return np.concatenate([block, block[:, first] * block[:, second]], axis=1)
+
     totals = _group_masses(codes, n_groups, weights)
-    # What the largest group has is what the others leave of all rows.
-    largest = int(totals.sum(axis=0).argmax())
-    sums = np.zeros((n_groups, len(codes), n_features + len(first)), dtype=np.float32)
-    everything = np.zeros(n_features + len(first))
-    step = max(1, _BLOCK_ELEMENTS // (n_features + len(first)))
-    for start in range(0, n_rows, step):
-        block = rows[start : start + step]
-        columns = np.concatenate([block, block[:, first] * block[:, second]], axis=1)
-        if weights is not None:
-            columns *= weights[start : start + step, None].astype(np.float32)
-        everything += columns.sum(axis=0, dtype=np.float64)
-        for group in range(n_groups):
-            if group != largest:
-                sums[group] += (codes[:, start : start + step] == group).astype(np.float32) @ columns
-    sums[largest] = everything - sums.sum(axis=0, dtype=np.float64)
-    sums /= totals.T[:, :, None].astype(np.float32)
-    means = np.ascontiguousarray(sums[:, :, :n_features].transpose(1, 0, 2))
+    sums = _group_sums(rows, codes, totals, weights, with_products)
+    sums /= totals.T[:, :, None]
+    means = np.ascontiguousarray(sums[:, :, :n_features].transpose(1, 0, 2), dtype=np.float32)
     covariances = np.empty((len(codes), n_groups, n_features, n_features), dtype=np.float32)
     products = sums[:, :, n_features:].transpose(1, 0, 2)
     covariances[:, :, first, second] = products
@@ -101,6 +94,46 @@ def group_moments(
     covariances -= means[:, :, :, None] * means[:, :, None, :]
     shares = totals / totals.sum(axis=1, keepdims=True)
     return GroupMoments(shares.astype(np.float32), means, covariances)
+
+
+def group_means(
+    rows: NDArray[np.float32],
+    codes: NDArray[np.uint8],
+    n_groups: int,
+    weights: NDArray[np.float64] | None = None,
+) -> NDArray[np.float32]:
+    """Means of `group_moments` alone, shape (n_labellings, n_groups, n_features)."""
+    totals = _group_masses(codes, n_groups, weights)
+    sums = _group_sums(rows, codes, totals, weights, np.copy)
+    sums /= totals.T[:, :, None]
+    return np.ascontiguousarray(sums.transpose(1, 0, 2), dtype=np.float32)
+
+
+def _group_sums(
+    rows: NDArray[np.float32],
+    codes: NDArray[np.uint8],
+    totals: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    columns_of: Callable[[NDArray], NDArray],
+) -> NDArray[np.float64]:
+    """Weighted sums over groups of columns made from the rows, (n_groups, n_labellings, n_columns)."""
+    n_groups = totals.shape[1]
+    # What the largest group has is what the others leave of all rows.
+    largest = int(totals.sum(axis=0).argmax())
+    n_columns = columns_of(rows[:1]).shape[1]
+    sums = np.zeros((n_groups, len(codes), n_columns))
+    everything = np.zeros(n_columns)
+    step = max(1, _BLOCK_ELEMENTS // max(n_columns, len(codes)))
+    for start in range(0, len(rows), step):
+        columns = columns_of(rows[start : start + step])
+        if weights is not None:
+            columns *= weights[start : start + step, None].astype(np.float32)
+        everything += columns.sum(axis=0, dtype=np.float64)
+        for group in range(n_groups):
+            if group != largest:
+                sums[group] += labelled_sums(packed(codes[:, start : start + step] == group), columns)
+    sums[largest] = everything - sums.sum(axis=0)
+    return sums
 
 
 def _group_masses(

@@ -36,7 +36,7 @@ from princdiff.inference.execution import Checkpoint, fingerprint_of, refuse_uns
 from princdiff.inference.identity import identity_of, rows_identity
 from princdiff.inference.permuted_problem import Labellings
 from princdiff.inference.pvalues import Interval, monte_carlo_interval, permutation_pvalue, tie_tolerance
-from princdiff.inference.sampling import SearchRows
+from princdiff.inference.sampling import SearchRows, random_order
 from princdiff.inference.scores import gamma_scores
 from princdiff.inference.tail_pvalues import pareto_pvalue
 from princdiff.parallel import in_threads, single_threaded_blas
@@ -122,6 +122,8 @@ class PermutationResult:
         For "adaptive": the two features whose dependence differs most.
     cells : list of Cell
         For "adaptive": what was looked at, in the order of ``levels``.
+    cell_scores : array of shape (n_levels,)
+        For "adaptive": how clearly the observed labelling stands out in each, about -log of a p-value.
     leading : str
         For "adaptive": in what the groups differ most clearly, such as "one column alone" or "local
         structure". It says what stood out, whether or not the p-value is small.
@@ -159,6 +161,7 @@ class PermutationResult:
     leading_feature: int | None = None
     leading_pair: tuple[int, int] | None = None
     cells: list[Cell] = field(default_factory=list)
+    cell_scores: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, dtype=np.float32))
     leading: str = ""
     contrasts: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     monte_carlo: Interval | None = None
@@ -393,8 +396,8 @@ class _Adaptive:
         else:
             self.grid = adaptive_grid(problem.n_features, problem.n_rows, metric, degree)
         rows = None
-        if not self.plain:
-            rows = SearchRows.of(problem.sizes, SEARCH_ROWS, np.random.default_rng([labellings.seed, 1]))
+        if not self.plain and (problem.sizes > SEARCH_ROWS).any():
+            rows = SearchRows.of(problem.sizes, SEARCH_ROWS, random_order(problem.row_keys, labellings.seed))
         self.search = DirectionCells(labellings.samples, problem.divergence, self.grid, labellings.seed, rows)
         self.products: ProductCells | None = None
 
@@ -472,6 +475,7 @@ class _Adaptive:
             result,
             directions=kept,
             cells=cells,
+            cell_scores=found.scores[0],
             leading=cells[best].sentence,
             leading_feature=self.leading_feature,
             leading_pair=None if self.products is None else self.products.leading_pair,
@@ -480,7 +484,8 @@ class _Adaptive:
 
 
 def _direction_cell(metric: str, level: int) -> Cell:
-    return Cell("direction", f"{metric} {level}", metric, level, weight=2.0 if level <= 3 else 1.0)
+    few = 4.0 if metric == "whitened" else 1.5
+    return Cell("direction", f"{metric} {level}", metric, level, weight=few if level <= 3 else 1.0)
 
 
 def _direction_chunk(

@@ -12,8 +12,10 @@ import sys
 import warnings
 from collections.abc import Iterator
 from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +27,64 @@ from princdiff.deadline import give_up_if_late
 _KEPT_BYTES = 32_000_000
 # Units from which labels are drawn by coins instead of a shuffle.
 _MANY = 2000
+
+
+class Labelled(Protocol):
+    """Labellings of some rows, number 0 being the observed one."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that have labels."""
+        ...
+
+    @property
+    def n_labellings(self) -> int:
+        """Labellings, the observed one included."""
+        ...
+
+    @property
+    def exhaustive(self) -> bool:
+        """Whether all distinct labellings are used."""
+        ...
+
+    def codes(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
+        """Groups under some labellings, shape (len(indices), n_rows)."""
+        ...
+
+
+@dataclass(frozen=True)
+class SomeRows:
+    """The labellings of a scheme, of some of its rows.
+
+    Attributes
+    ----------
+    scheme : Scheme
+        Labellings of all rows.
+    rows : int array of shape (n_taken,)
+        Which rows.
+    """
+
+    scheme: Scheme
+    rows: NDArray[np.intp]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows taken."""
+        return len(self.rows)
+
+    @property
+    def n_labellings(self) -> int:
+        """Labellings, the observed one included."""
+        return self.scheme.n_labellings
+
+    @property
+    def exhaustive(self) -> bool:
+        """Whether all distinct labellings are used."""
+        return self.scheme.exhaustive
+
+    def codes(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
+        """Groups of the rows under some labellings, shape (len(indices), n_taken)."""
+        return self.scheme.codes(indices)[:, self.rows]
 
 
 def scheme_of(problem: Problem, n_permutations: int, seed: int) -> Scheme:
@@ -135,7 +195,9 @@ class Scheme:
         # follow from the sizes of the groups, and neither their names nor the order of rows play a part.
         sizes = np.bincount(self._units)
         rank = np.argsort(np.argsort(-sizes, kind="stable"))[self._units]
-        self._by_group = [stratum[np.argsort(rank[stratum], kind="stable")] for stratum in self._strata]
+        self._by_group = [
+            self._units[stratum[np.argsort(rank[stratum], kind="stable")]] for stratum in self._strata
+        ]
         total = _count_arrangements([self._units[stratum] for stratum in self._strata], n_permutations + 1)
         if total == 1:
             raise ValueError(_impossible(self._whole, blocks))
@@ -182,14 +244,25 @@ class Scheme:
 
     def codes(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
         """Groups under some relabellings, shape (len(indices), n_rows)."""
-        kept = self.n_labellings * len(self._codes) <= _KEPT_BYTES
-        if kept and np.max(indices, initial=0) < self.n_labellings:
-            return self._all_codes[indices]
-        return self._drawn(indices)
+        # Two groups are a bit a row.
+        bytes_kept = self.n_labellings * len(self._codes) // (8 if self._two_groups else 1)
+        if bytes_kept > _KEPT_BYTES or np.max(indices, initial=0) >= self.n_labellings:
+            return self._drawn(indices)
+        if self._two_groups:
+            return np.unpackbits(self._all_codes[indices], axis=1, count=len(self._codes))
+        return self._all_codes[indices]
+
+    @cached_property
+    def _two_groups(self) -> bool:
+        return int(self._codes.max()) <= 1
 
     @cached_property
     def _all_codes(self) -> NDArray[np.uint8]:
-        return self._drawn(np.arange(self.n_labellings))
+        """Every labelling; of two groups eight rows to a byte."""
+        if not self._two_groups:
+            return self._drawn(np.arange(self.n_labellings))
+        parts = np.array_split(np.arange(self.n_labellings), -(-self.n_labellings // 50))
+        return np.concatenate([np.packbits(self._drawn(part), axis=1) for part in parts])
 
     def _drawn(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
         if self._listed is not None:
@@ -207,8 +280,7 @@ class Scheme:
             return self._units
         units = np.empty_like(self._units)
         rng = np.random.default_rng([self._seed, index])
-        for stratum, by_group in zip(self._strata, self._by_group, strict=True):
-            labels = self._units[by_group]
+        for stratum, labels in zip(self._strata, self._by_group, strict=True):
             fast = len(labels) >= _MANY
             units[stratum] = shuffled_labels(labels, rng) if fast else rng.permutation(labels)
         return units

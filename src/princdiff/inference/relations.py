@@ -23,6 +23,7 @@ from scipy.stats import rankdata
 
 from princdiff.inference.contrasts import Relabellings
 from princdiff.inference.scores import gamma_scores
+from princdiff.kernels.labelled_sums import labelled_sums, packed
 from princdiff.parallel import in_threads
 
 # Features among which all pairs are looked at: half a matrix product of this width squared per labelling.
@@ -39,6 +40,11 @@ _KEPT = 1000
 _LEAST_ABOVE, _MOST_ABOVE, _EXPECTED_ABOVE = 1.5, 4.0, 50.0
 # Labellings given to a thread at a time.
 _CHUNK = 16
+# Rows, and share of them outside the largest group, from which labellings are taken together in sums of
+# products instead of one by one; numbers held then.
+_MANY_ROWS = 5000
+_GATHERED_SHARE = 0.2
+_PRODUCT_ELEMENTS = 4_000_000
 # Correlations closer than this are equal: sums in single precision are good to a tenth of it.
 _ROUNDING = 3e-5
 # Standard deviation in a group, 1 over all rows, below which a feature counts as constant there. Where a
@@ -197,7 +203,7 @@ class _Leaders:
         if not wanted.any():
             return
         self._n_pairs += int(wanted.sum())
-        statistics = sums.changes(n_jobs)
+        statistics = sums.changes(wanted, n_jobs)
         # Features that determine each other do so under every labelling: what differs is rounding.
         observed = sums.observed_correlations()
         wanted = wanted & (np.abs(observed).min(axis=0) < _DETERMINED)
@@ -327,20 +333,68 @@ class _GroupSums:
         self._everything = self._products(np.arange(len(columns)))
         self.rounding = _ROUNDING**2 * float(weights.sum())
 
-    def changes(self, n_jobs: int | None) -> NDArray[np.float32]:
-        """How much correlations differ between groups, shape (n_labellings, n_left * n_right)."""
-        n_labellings = self._labellings.n_labellings
-        found = np.empty((n_labellings, *self._shape), dtype=np.float32)
-        chunks = np.split(np.arange(n_labellings), np.arange(_CHUNK, n_labellings, _CHUNK))
+    def changes(self, wanted: NDArray[np.bool_], n_jobs: int | None) -> NDArray[np.float32]:
+        """How much correlations differ between groups, shape (n_labellings, n_left * n_right).
+
+        Those that are not wanted may be left out, and are zero then.
+        """
+        n_labellings, n_rows = self._labellings.n_labellings, len(self._columns)
+        found = np.zeros((n_labellings, *self._shape), dtype=np.float32)
+        flat = found.reshape(n_labellings, -1)
+        sizes = np.bincount(self._labellings.scheme.codes(np.arange(1))[0])
+        together = n_rows >= _MANY_ROWS and n_rows - sizes.max() >= _GATHERED_SHARE * n_rows
+        places = np.flatnonzero(wanted)
+        step = max(_CHUNK, _PRODUCT_ELEMENTS // max(1, len(places))) if together else _CHUNK
+        chunks = np.split(np.arange(n_labellings), np.arange(step, n_labellings, step))
 
         def run(chunk: NDArray[np.intp]) -> None:
             codes = self._labellings.scheme.codes(chunk)
+            if together:
+                flat[np.ix_(chunk, places)] = self._changes_of_pairs(codes, places, int(sizes.argmax()))
+                return
             moments = self._moments(codes)
             for place, index in enumerate(chunk):
                 self._change(codes[place], moments.of(place), found[index])
 
         in_threads(run, chunks, n_jobs)
-        return found.reshape(n_labellings, -1)
+        return flat
+
+    def _changes_of_pairs(
+        self, codes: NDArray[np.uint8], places: NDArray[np.intp], largest: int
+    ) -> NDArray[np.float32]:
+        """The same for many labellings and some pairs, from sums of products, (n_labellings, n_pairs)."""
+        n_columns, n_groups = self._columns.shape[1], self._labellings.n_groups
+        first, second = np.divmod(places, self._shape[1])
+        first, second = np.arange(n_columns)[self._left][first], np.arange(n_columns)[self._right][second]
+        sums = np.zeros((n_groups, len(codes), 1 + 2 * n_columns + len(places)))
+        step = max(256, _PRODUCT_ELEMENTS // sums.shape[2] // 8 * 8)
+        for start in range(0, len(self._columns), step):
+            block = slice(start, start + step)
+            own = self._columns[block]
+            columns = np.concatenate(
+                [
+                    np.ones((len(own), 1), np.float32),
+                    own,
+                    self._squares[block],
+                    own[:, first] * own[:, second],
+                ],
+                axis=1,
+            )
+            columns *= self._weights[block, None]
+            sums[largest] += columns.sum(axis=0, dtype=np.float64)
+            for group in [g for g in range(n_groups) if g != largest]:
+                sums[group] += labelled_sums(packed(codes[:, block] == group), columns)
+        sums[largest] -= sums.sum(axis=0) - sums[largest]
+        mass: Any = 0.0
+        mean: Any = 0.0
+        squares: Any = 0.0
+        for part in sums:
+            share = part[:, :1]
+            mass = mass + share
+            away = _correlations_of(part, n_columns, (first, second)) - mean
+            mean = mean + (share / mass) * away
+            squares = squares + away * away * (share * (mass - share) / mass)
+        return squares.astype(np.float32)
 
     def observed_correlations(self) -> NDArray[np.float64]:
         """Correlations in the observed groups, shape (n_groups, n_left * n_right)."""
@@ -404,12 +458,34 @@ class _GroupSums:
             own = inside.sum(axis=1, dtype=np.float64)
             mean = (inside @ self._columns) / own[:, None]
             variance = (inside @ self._squares) / own[:, None] - mean**2
-            # A flag that no row of a group has goes with nothing there.
-            varying = variance > _LEAST_SPREAD**2
             mass[:, group] = own
-            inverse[:, group] = np.where(varying, 1 / np.sqrt(np.where(varying, variance, 1.0)), 0.0)
-            shift[:, group] = mean * inverse[:, group]
+            inverse[:, group], shift[:, group] = _inverse_and_shift(mean, variance)
         return _GroupMoments(mass, inverse, shift)
+
+
+def _correlations_of(
+    sums: NDArray[np.float64], n_columns: int, pairs: tuple[NDArray[np.intp], NDArray[np.intp]]
+) -> NDArray[np.float64]:
+    """Correlations of pairs of columns in one group under many labellings, shape (n_labellings, n_pairs).
+
+    Sums are, side by side, those of the weights, the columns, their squares and the products of the pairs.
+    """
+    mass = sums[:, :1]
+    mean = sums[:, 1 : 1 + n_columns] / mass
+    variance = sums[:, 1 + n_columns : 1 + 2 * n_columns] / mass - mean**2
+    inverse, shift = _inverse_and_shift(mean, variance)
+    found = sums[:, 1 + 2 * n_columns :] / mass
+    for own in pairs:
+        found *= inverse[:, own]
+    return found - shift[:, pairs[0]] * shift[:, pairs[1]]
+
+
+def _inverse_and_shift(mean: NDArray, variance: NDArray) -> tuple[NDArray, NDArray]:
+    """One over the standard deviation, and the mean over it; zero where nothing varies."""
+    # A flag that no row of a group has goes with nothing there.
+    varying = variance > _LEAST_SPREAD**2
+    inverse = np.where(varying, 1 / np.sqrt(np.where(varying, variance, 1.0)), 0.0)
+    return inverse, mean * inverse
 
 
 class _GroupMoments(NamedTuple):

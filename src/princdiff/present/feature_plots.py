@@ -280,3 +280,61 @@ def _triangle(ax: Axes, matrix: NDArray[np.float64], names: Sequence[str], label
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     return drawn
+
+
+def densities_by_group(
+    edges: Sequence[NDArray[np.float64]],
+    shares: Mapping[str, NDArray[np.float64]],
+    names: Sequence[str],
+    *,
+    axes: Sequence[Axes] | None = None,
+) -> NDArray[np.object_]:
+    """Draw where the rows of each group lie in two coordinates, one picture a group.
+
+    Parameters
+    ----------
+    edges : two arrays of shape (n_bins + 1,)
+        Bounds of the bins along each coordinate.
+    shares : dict of arrays of shape (n_bins, n_bins)
+        Part of each group's rows in each bin.
+    names : two str
+        Of the coordinates.
+    axes : sequence of Axes, optional
+        Where to draw: one for each group.
+
+    Returns
+    -------
+    array of Axes of shape (n_groups,)
+
+    Examples
+    --------
+    >>> edges = [np.arange(3.0), np.arange(3.0)]
+    >>> axes = densities_by_group(edges, {"a": np.eye(2) / 2, "b": np.full((2, 2), 0.25)}, ["x", "y"])
+    >>> [ax.get_title(loc="left") for ax in axes]
+    ['a', 'b']
+    """
+    if axes is None:
+        from matplotlib import pyplot as plt
+
+        _, made = plt.subplots(
+            1, len(shares), figsize=(3.2 * len(shares), 3.2), sharex=True, sharey=True, layout="constrained"
+        )
+        axes = list(np.atleast_1d(made))
+    assert axes is not None
+    if len(axes) != len(shares):
+        raise ValueError(f"axes must be one for each of {len(shares)} groups, got {len(axes)}")
+    tallest = max(float(share.max()) for share in shares.values())
+    for index, (ax, (name, share)) in enumerate(zip(axes, shares.items(), strict=True)):
+        colour = str(group_style(index)["color"])
+        ax.pcolormesh(edges[0], edges[1], share.T, cmap=_shades(colour), vmin=0, vmax=tallest)
+        ax.set_title(shortened(str(name), LONGEST_GROUP), loc="left", fontsize="medium")
+        ax.set_xlabel(shortened(str(names[0])))
+    axes[0].set_ylabel(shortened(str(names[1])))
+    return np.asarray(axes, dtype=object)
+
+
+def _shades(colour: str) -> Any:
+    """From nothing to one colour."""
+    from matplotlib.colors import LinearSegmentedColormap, to_rgba
+
+    return LinearSegmentedColormap.from_list("shades", [to_rgba(colour, 0.0), to_rgba(colour, 1.0)])

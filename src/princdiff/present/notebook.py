@@ -16,6 +16,10 @@ from princdiff.present.plot_style import COLOURS
 from princdiff.result import wording
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.figure import Figure
+
     from princdiff.result import DifferenceResult
 
 _SHOWN = 10
@@ -45,7 +49,7 @@ def result_html(result: DifferenceResult, more: bool = True) -> str:
     parts = [
         f'<p style="margin:0 0 0.6em"><b>{escape(wording.headline(result))}</b></p>',
         _columns(result),
-        _picture(result),
+        _shown(result),
         f'<p style="margin:0.4em 0 0;{_SOFT}">{escape(_last(result, more))}</p>',
     ]
     return f'<div style="max-width:62em;text-align:left">{"".join(parts)}</div>'
@@ -107,10 +111,42 @@ def _last(result: DifferenceResult, more: bool) -> str:
     return f"{wording.test_sentence(result)}{counted}{page}"
 
 
-def _picture(result: DifferenceResult) -> str:
-    """The groups along the direction, as SVG inside the page; nothing where there is no direction."""
+def _shown(result: DifferenceResult) -> str:
+    """What led: the sharpest contrast and what it is made of, rows in two dimensions, or the direction."""
+    sentences = [wording.contrast_sentence(result, part) for part in result.contrasts[:2]]
+    sentences = sentences if len(sentences) > 1 else []
+    sentences += wording.witness_sentences(result)
+    text = "".join(f'<p style="margin:0.4em 0 0">{escape(line)}</p>' for line in sentences)
+    if result.witness is not None and result.witness.axes:
+        label = f"Where the rows of each group lie: {' and '.join(result.witness.axes)}"
+        size = (2.4 * len(result.groups), 2.5)
+        return text + _drawn(result, size, label, lambda figure: _draw_witness(result, figure))
     if not result.directions.iloc[:, 0].to_numpy().any():
-        return ""
+        return text
+    label = f"Densities of the groups along the direction shown; {wording.format_pvalue(result)}"
+    return text + _drawn(result, _PICTURE, label, lambda figure: _draw_direction(result, figure))
+
+
+def _draw_witness(result: DifferenceResult, figure: Figure) -> None:
+    axes = figure.subplots(1, len(result.groups), sharex=True, sharey=True, squeeze=False)[0]
+    result.plot_witness(axes=axes)
+
+
+def _draw_direction(result: DifferenceResult, figure: Figure) -> None:
+    ax = figure.subplots()
+    if len(result.contrasts) > 1:
+        result.plot_contrast(result.contrasts[0].name, ax=ax)
+        ax.set_xlabel(f"score along the {result.contrasts[0].name}")
+    else:
+        result.plot_projection(ax=ax)
+        ax.set_xlabel("score along the direction found")
+    ax.set_title("", loc="left")
+
+
+def _drawn(
+    result: DifferenceResult, size: tuple[float, float], label: str, draw: Callable[[Figure], None]
+) -> str:
+    """A picture as SVG inside the page."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -123,11 +159,8 @@ def _picture(result: DifferenceResult) -> str:
     )
     options: dict[Any, Any] = {**colours, "svg.fonttype": "none", "svg.hashsalt": salt, "font.size": 9}
     with rc_context(options):
-        figure = Figure(figsize=_PICTURE, layout="constrained")
-        ax = figure.subplots()
-        result.plot_projection(ax=ax)
-        ax.set_title("", loc="left")
-        ax.set_xlabel("score along the direction found")
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure)
         drawn = io.StringIO()
         figure.savefig(drawn, format="svg", transparent=True, metadata={"Date": None})
     text = drawn.getvalue()
@@ -138,6 +171,5 @@ def _picture(result: DifferenceResult) -> str:
     text = re.sub(r"\n\s*", " ", text).replace(_INK, "currentColor")
     # A tenth of a point is enough for the eye, and keeps notebooks small.
     text = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d)\d+", r"\1", path[0]), text)
-    label = escape(f"Densities of the groups along the direction found; {wording.format_pvalue(result)}")
     style = "display:block;max-width:100%;height:auto;margin-top:0.6em"
-    return text.replace("<svg ", f'<svg role="img" aria-label="{label}" style="{style}" ', 1)
+    return text.replace("<svg ", f'<svg role="img" aria-label="{escape(label)}" style="{style}" ', 1)

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 _DARK_COLOURS = ("#56A8E0", "#F2874B", "#35C29A", "#E39CC5", "#F0B63C", "#9AD0F5", "#F4F4F4")
 _LONGEST_VALUE = 300
 _SHOWN_PAIRS = 30
+_SHOWN_WEIGHTS = 12
+# Squares of a picture that would hardly be seen are left out.
+_FAINTEST = 0.02
 _SHOWN_ROW_COLUMNS = 20
 _BEHAVIOUR = ("page_text.js", "page_pictures.js", "page_table.js", "page.js")
 
@@ -88,6 +91,8 @@ def render(result: DifferenceResult, beside: DifferenceResult | None = None) -> 
         n_columns=len(result.columns),
         selection=_sentence(wording.selection_sentence(result)),
         projections=_projections(result, names),
+        contrast=_contrast(result, names),
+        witness=_witness(result, names),
         pairs=_pairs(result),
         rows=_rows(result),
         test=_test_section(result),
@@ -207,6 +212,55 @@ def _projections(result: DifferenceResult, names: list[str]) -> list[dict[str, A
             }
         )
     return captions
+
+
+def _contrast(result: DifferenceResult, names: list[str]) -> dict[str, Any]:
+    """The sharpest contrast, where it is another direction than the first."""
+    if len(result.contrasts) < 2:
+        return {}
+    part = next(part for part in result.contrasts if part.name == wording.SHARPEST)
+    order = [place for place in np.argsort(-np.abs(part.weights), kind="stable") if part.weights[place] != 0]
+    medians = [
+        (name, _minus(f"{np.median(part.groups[group].quantiles):.3g}"))
+        for name, group in zip(names, result.groups, strict=True)
+    ]
+    return {
+        "led": part.led,
+        "effect": f"{part.effect:.2g}",
+        "size": f"{result.effect:.2g}",
+        "auc": "" if np.isnan(part.auc) else f"{part.auc:.2f}",
+        "weights": [
+            (named(result.directions.index[place]), _minus(f"{part.weights[place]:+.2f}"))
+            for place in order[:_SHOWN_WEIGHTS]
+        ],
+        "more": max(0, len(order) - _SHOWN_WEIGHTS),
+        "alternative": "Densities of the score in each group; medians: "
+        + ", ".join(f"{name} {median}" for name, median in medians),
+    }
+
+
+def _witness(result: DifferenceResult, names: list[str]) -> dict[str, Any]:
+    """What can be shown where the groups differ in something else than a direction."""
+    found = result.witness
+    if found is None:
+        return {}
+    pictures = []
+    if found.axes:
+        width = len(found.edges[0]) - 1
+        tallest = max(float(share.max()) for share in found.shares.values())
+        for name, group in zip(names, result.groups, strict=True):
+            share = found.shares[group].reshape(width, -1) / tallest
+            squares = [
+                (int(x), int(share.shape[1] - 1 - y), round(float(share[x, y]), 2))
+                for x, y in np.argwhere(share >= _FAINTEST)
+            ]
+            pictures.append({"name": name, "squares": squares})
+    return {
+        "sentences": [visible(line) for line in wording.witness_sentences(result)],
+        "axes": [named(name) for name in found.axes],
+        "pictures": pictures,
+        "bins": len(found.edges[0]) - 1 if found.axes else 0,
+    }
 
 
 def _component_facts(result: DifferenceResult, number: int) -> str:

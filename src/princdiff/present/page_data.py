@@ -293,6 +293,12 @@ def _charts(result: DifferenceResult, names: list[str]) -> dict[str, Any]:
         specs[f"projection-{index}"] = charts.projection(
             [group.quantiles for group in members], [group.rows for group in members], names
         )
+    for part in result.contrasts if len(result.contrasts) > 1 else []:
+        if part.name == wording.SHARPEST:
+            members = [part.groups[group] for group in result.groups]
+            specs["contrast"] = charts.projection(
+                [group.quantiles for group in members], [group.rows for group in members], names
+            )
     if len(result.null) and np.isfinite(result.null).all():
         specs["null"] = charts.null(result.null, result.statistic)
     if result.test.name == "split" and len(result.test.split_pvalues) > 1:

@@ -31,6 +31,47 @@ def projection(result: DifferenceResult, component: int, ax: Axes | None) -> Axe
     return plots.quantile_densities(quantiles, result.reference.levels, title=title, ax=ax)
 
 
+def contrast(result: DifferenceResult, name: str, ax: Axes | None) -> Axes:
+    """The groups along one of the contrasts.
+
+    Raises
+    ------
+    ValueError
+        If there is no such contrast.
+    """
+    found = {part.name: part for part in result.contrasts}
+    if name not in found:
+        known = ", ".join(map(repr, found)) or "none"
+        raise ValueError(f"there is no contrast called {name!r} here; those shown: {known}")
+    part = found[name]
+    quantiles = {
+        label: part.groups[group].quantiles
+        for label, group in zip(wording.group_names(result), result.groups, strict=True)
+    }
+    title = f"{name}: {part.effect:.2g} standard deviations apart"
+    return plots.quantile_densities(quantiles, result.reference.levels, title=title, ax=ax)
+
+
+def witness(result: DifferenceResult, axes: Sequence[Axes] | None) -> NDArray[np.object_]:
+    """Where the rows of each group lie, in two coordinates.
+
+    Raises
+    ------
+    ValueError
+        If the groups differ along a direction, so that there is nothing else to draw.
+    """
+    found = result.witness
+    if found is None or not found.axes:
+        raise ValueError(
+            "there is no picture of rows in two dimensions: directions and columns show it better"
+        )
+    shares = {
+        name: found.shares[group].reshape(len(found.edges[0]) - 1, -1)
+        for name, group in zip(wording.group_names(result), result.groups, strict=True)
+    }
+    return feature_plots.densities_by_group(found.edges, shares, found.axes, axes=axes)
+
+
 def weights(result: DifferenceResult, component: int, top: int, ax: Axes | None) -> Axes:
     """The leading features' weights and shares."""
     direction = result.directions.iloc[:, component]

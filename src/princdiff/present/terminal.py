@@ -68,7 +68,12 @@ def answer(result: DifferenceResult, screen: Screen, *, notes: Sequence[str] = (
     n_columns, n_features = len(result.columns), len(result.table)
     features = f" as {n_features} features" if n_features != n_columns else ""
     facts = [f"Compared: {sizes}; {n_columns} column{'s' if n_columns != 1 else ''}{features}."]
-    facts += [direction_sentence(result), *wording.components_sentences(result)]
+    facts += [printable(line) for line in wording.witness_sentences(result)]
+    if len(result.contrasts) > 1:
+        facts += [printable(wording.contrast_sentence(result, part)) for part in result.contrasts]
+    else:
+        facts.append(direction_sentence(result))
+    facts += wording.components_sentences(result)
     facts += [wording.certainty(result), wording.test_sentence(result), wording.selection_sentence(result)]
     facts += [str(result.parameters.get("why_divergence") or "")]
     for fact in filter(None, facts):

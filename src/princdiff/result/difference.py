@@ -17,12 +17,14 @@ from princdiff.data import parameters, validate
 from princdiff.files import write_text
 from princdiff.result.parts import (
     CertificatePart,
+    ContrastPart,
     Distribution,
     PathPart,
     ReferencePart,
     RowsPart,
     SelectionPart,
     TestPart,
+    WitnessPart,
 )
 from princdiff.result.schema import from_plain, to_plain
 from princdiff.tables import Coding, encode
@@ -87,6 +89,11 @@ class DifferenceResult:
         Warnings, and everything that was left out or changed.
     parameters : dict
         What was asked for, the seed, versions and timings.
+    contrasts : list of ContrastPart
+        The first direction, which has the largest difference in size, and the sharpest contrast where that is
+        another one; the one that led comes first.
+    witness : WitnessPart or None
+        Where the groups differ most clearly in something else than a direction, what can be shown of it.
     rows : RowsPart
         Rows to look at, where ``show_rows`` asked for some; see `typical_rows`.
 
@@ -128,6 +135,8 @@ class DifferenceResult:
     codings: list[Coding]
     notes: list[str]
     parameters: dict[str, Any]
+    contrasts: list[ContrastPart] = field(default_factory=list)
+    witness: WitnessPart | None = None
     rows: RowsPart = field(default_factory=RowsPart)
 
     # Reading.
@@ -308,6 +317,28 @@ class DifferenceResult:
         self._check_drawn(component=component, ax=ax)
         return result_plots.projection(self, component, ax)
 
+    def plot_contrast(self, name: str = "sharpest contrast", *, ax: Axes | None = None) -> Axes:
+        """Draw the groups along one of the ``contrasts``."""
+        from princdiff.present import result_plots
+
+        return result_plots.contrast(self, name, ax)
+
+    def plot_witness(self, *, axes: Sequence[Axes] | None = None) -> NDArray[np.object_]:
+        """Draw where the rows of each group lie, in the two coordinates that show most.
+
+        Parameters
+        ----------
+        axes : sequence of Axes, optional
+            Where to draw: one for each group.
+
+        Returns
+        -------
+        array of Axes of shape (n_groups,)
+        """
+        from princdiff.present import result_plots
+
+        return result_plots.witness(self, axes)
+
     def plot_weights(self, *, component: int = 0, top: int = 15, ax: Axes | None = None) -> Axes:
         """Draw the leading features' weights and shares."""
         from princdiff.present import result_plots
@@ -462,7 +493,7 @@ def load(path: str | Path) -> DifferenceResult:
     lost = [
         part.name
         for part in fields(DifferenceResult)
-        if part.name not in content and part.default_factory is MISSING
+        if part.name not in content and part.default is MISSING and part.default_factory is MISSING
     ]
     if lost:
         raise ValueError(f"{path} is incomplete: {', '.join(lost)} is missing")

@@ -42,6 +42,9 @@ class TestPart:
         Where the groups stood out most, in words.
     leading_cell : str
         The one of ``cells`` that led.
+    detectable : float
+        The shift, in standard deviations along one feature, that a test of so many rows and features finds in
+        four of five cases; NaN where the design is not that simple.
     searched_rows : int or None
         Rows on which directions were searched, where they were fewer than all.
     rule : str
@@ -64,6 +67,7 @@ class TestPart:
     cell_pvalues: NDArray[np.float64] = field(default_factory=_no_numbers)
     leading: str = ""
     leading_cell: str = ""
+    detectable: float = math.nan
     searched_rows: int | None = None
     rule: str = ""
     split_pvalues: NDArray[np.float64] = field(default_factory=_no_numbers)
@@ -197,6 +201,71 @@ class Distribution:
     values: NDArray[np.float64] = field(default_factory=_no_numbers)
 
     __repr__ = short_repr
+
+
+@dataclass(frozen=True, eq=False)
+class ContrastPart:
+    """One direction in which the groups differ, and how well it tells them apart.
+
+    Attributes
+    ----------
+    name : {"largest difference in size", "sharpest contrast"}
+        The sharpest contrast has the largest difference relative to the variance along it.
+    weights : array of shape (n_features,)
+        Of the scaled features; a unit vector.
+    effect, low, high : float
+        Distance of the groups on rows that it was not fitted on, in standard deviations, with its interval.
+    auc : float
+        On such rows: the chance that a row of the second group scores higher than one of the first. NaN for
+        more than two groups.
+    led : bool
+        Whether the test found the groups to differ most clearly along this one.
+    groups : dict from group to GroupReference
+        The rows along it.
+    """
+
+    name: str
+    weights: NDArray[np.float64]
+    effect: float
+    low: float
+    high: float
+    auc: float
+    led: bool
+    groups: dict[str, GroupReference]
+
+
+@dataclass(frozen=True, eq=False)
+class WitnessPart:
+    """What can be shown of a difference that is not along one direction.
+
+    Attributes
+    ----------
+    about : str
+        In what the groups differ, such as "local structure".
+    sentence : str
+        The same as a sentence.
+    features : list of str
+        Features that take part, the largest part first.
+    parts : array of shape (len(features),)
+        What is lost without the feature, as a share of all losses.
+    typical : dict from group to list of int
+        Rows most typical of each group, by their number in the input (first table first, from 0).
+    axes : list of str
+        Names of the two axes of the picture; empty where there is none.
+    edges : list of arrays
+        Bounds of its bins along each axis; what lies beyond is in the outermost.
+    shares : dict from group to array of shape (n_bins * n_bins,)
+        Part of the group's rows in each bin, those of the first bin of the first axis first.
+    """
+
+    about: str
+    sentence: str
+    features: list[str] = field(default_factory=list)
+    parts: NDArray[np.float64] = field(default_factory=_no_numbers)
+    typical: dict[str, list[int]] = field(default_factory=dict)
+    axes: list[str] = field(default_factory=list)
+    edges: list[NDArray[np.float64]] = field(default_factory=list)
+    shares: dict[str, NDArray[np.float64]] = field(default_factory=dict)
 
 
 def _no_frame() -> pd.DataFrame:

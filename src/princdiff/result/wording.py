@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from princdiff.result import DifferenceResult
+    from princdiff.result.parts import ContrastPart
 
 LEVEL = 0.05
 _KINDS = {"location": "a shift", "scale": "a change of spread", "shape": "a change of shape"}
@@ -21,6 +22,9 @@ _NAMED = 4
 _HUB_PAIRS, _HUB_SHARE = 3, 0.6
 _BARE = ("yes", "no", "true", "false", "y", "n", "t", "f")
 _DIRECTION_FEATURES = 3
+# A feature's part so many times an even one stands out.
+_STANDS_OUT = 2.0
+SHARPEST = "sharpest contrast"
 
 
 def headline(result: DifferenceResult) -> str:
@@ -30,14 +34,26 @@ def headline(result: DifferenceResult) -> str:
     if np.isnan(result.pvalue):
         return f"The groups {names} were not tested. {distance_sentence(result)}"
     if not result.pvalue <= LEVEL:
-        return f"No difference between {names} could be shown ({pvalue})."
+        return f"No difference between {names} could be shown ({pvalue}).{_would_have_shown(result)}"
     cut_short = not result.test.exact and result.test.n_permutations < result.test.asked
     if cut_short and result.test.smallest_attainable_pvalue >= LEVEL:
         return (
             f"Whether {names} differ was not decided in time: {result.test.n_permutations} of "
             f"{result.test.asked} relabellings can give no p-value below {pvalue[4:]}."
         )
-    return f"The groups {names} differ ({pvalue}). {what_differs(result)} {distance_sentence(result)}"
+    # Where no direction led, how far apart they are along one says nothing.
+    apart = "" if result.witness is not None and not result.selected else f" {distance_sentence(result)}"
+    return f"The groups {names} differ ({pvalue}). {what_differs(result)}{apart}"
+
+
+def _would_have_shown(result: DifferenceResult) -> str:
+    """How large a difference such a test mostly finds."""
+    if not np.isfinite(result.test.detectable):
+        return ""
+    return (
+        f" A shift of one column by {result.test.detectable:.2g} standard deviations would have been found "
+        "in four of five such tables."
+    )
 
 
 def group_names(result: DifferenceResult) -> list[str]:
@@ -192,19 +208,76 @@ def distance_sentence(result: DifferenceResult) -> str:
         return "No direction tells them apart."
     order = frame["share"].fillna(frame["weight"] ** 2).sort_values(ascending=False, kind="stable").index
     columns = list(dict.fromkeys(map(str, frame.loc[order, "column"])))
-    made_of = (
-        _listed(columns)
-        if len(columns) <= _DIRECTION_FEATURES
-        else f"{_listed(columns[:2])} and {len(columns) - 2} more"
+    apart = f"they are {_size(result.effect, *result.effect_interval)}"
+    if len(result.contrasts) < 2:
+        return f"Along the direction found ({_made_of(columns)}) {apart}."
+    sharpest = next(part for part in result.contrasts if part.name == SHARPEST)
+    size = f"{result.effect:.2g} along the largest difference in size ({_made_of(columns)})"
+    return (
+        f"Along the sharpest contrast ({_made_of(contrast_columns(result, sharpest))}) they are "
+        f"{_size(sharpest.effect, sharpest.low, sharpest.high)}, {size}."
     )
-    low, high = result.effect_interval
+
+
+def _size(effect: float, low: float, high: float) -> str:
     # With many rows two digits would make an interval of one number.
     form = ".2g" if np.isnan(low) or f"{low:.2g}" != f"{high:.2g}" else ".3g"
     interval = "" if np.isnan(low) else f" ({low:{form}} to {high:{form}})"
+    return f"{effect:{form}} standard deviations apart{interval}"
+
+
+def _made_of(columns: list[str]) -> str:
+    if len(columns) <= _DIRECTION_FEATURES:
+        return _listed(columns)
+    return f"{_listed(columns[:2])} and {len(columns) - 2} more"
+
+
+def contrast_columns(result: DifferenceResult, part: ContrastPart) -> list[str]:
+    """Columns of the user's table that a direction is made of, the largest weight first."""
+    origin = dict(zip(result.table["feature"], result.table["column"], strict=True))
+    order = np.argsort(-np.abs(part.weights), kind="stable")
+    names = [str(result.directions.index[place]) for place in order if part.weights[place] != 0]
+    return list(dict.fromkeys(str(origin[name]) for name in names))
+
+
+def contrast_sentence(result: DifferenceResult, part: ContrastPart) -> str:
+    """One direction: its largest weights, and how well it tells the groups apart on rows held out."""
+    order = np.argsort(-np.abs(part.weights), kind="stable")
+    used = [place for place in order if part.weights[place] != 0]
+    shown = [
+        f"{part.weights[place]:+.2f} {_cut(str(result.directions.index[place]), 40)}" for place in used[:6]
+    ]
+    more = f", and {len(used) - 6} more" if len(used) > 6 else ""
+    sure = "" if np.isnan(part.auc) else f", area under the curve {part.auc:.2f}"
     return (
-        f"Along the direction found ({made_of}) "
-        f"they are {result.effect:{form}} standard deviations apart{interval}."
+        f"{part.name[:1].upper()}{part.name[1:]}: {', '.join(shown)}{more} (of the scaled features); "
+        f"{part.effect:.2g} standard deviations{sure}, on rows held out."
     )
+
+
+def witness_sentences(result: DifferenceResult) -> list[str]:
+    """What can be shown of a difference that is not along one direction."""
+    found = result.witness
+    if found is None:
+        return []
+    # The headline says where the test saw it, unless it has columns to name.
+    opening = found.sentence if result.selected else found.sentence.removeprefix(result.test.leading).strip()
+    lines = [opening] if opening else []
+    if found.features:
+        if found.parts[0] * len(result.table) < _STANDS_OUT and len(found.features) > 2:
+            lines.append("All features take part about alike; none stands out.")
+        else:
+            named = [
+                f"{_cut(name, 40)} ({100 * part:.0f} %)"
+                for name, part in zip(found.features[:_NAMED], found.parts, strict=False)
+            ]
+            lines.append(f"Features that take part most: {', '.join(named)}.")
+    rows = [
+        f"{name}: {', '.join(map(str, found.typical[group]))}"
+        for name, group in zip(group_names(result), result.groups, strict=True)
+    ]
+    lines.append(f"Rows most typical of their group (numbered from 0): {'; '.join(rows)}.")
+    return lines
 
 
 def _some(names: list[str]) -> str:

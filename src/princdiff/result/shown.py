@@ -1,0 +1,269 @@
+"""What is shown of a difference: the directions that led, or what a kernel saw where no direction did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from princdiff.data.problem import Problem, Run
+from princdiff.data.row_chunks import RowChunks
+from princdiff.inference.cells import Cell
+from princdiff.inference.permutation import PermutationResult
+from princdiff.inference.sharpest import oriented, sharpest_direction
+from princdiff.inference.witness import kernel_named, witness, witness_rows
+from princdiff.result import feature_tables, held_out
+from princdiff.result.columns import from_to
+from princdiff.result.effects import Effect
+from princdiff.result.parts import ContrastPart, GroupReference, WitnessPart
+from princdiff.result.wording import LEVEL, SHARPEST
+from princdiff.tables import Prepared
+
+SIZE = "largest difference in size"
+# Projections that are correlated above this show the same.
+_SAME = 0.95
+# A contrast is shown if groups are so many times further apart along it.
+_SHARPER = 1.25
+# Families of cells that no direction, column or pair shows.
+_BEYOND_DIRECTIONS = ("kernel", "length", "covariance", "columns", "learner")
+_WORDS = {
+    "local structure": "local structure (which rows lie close to which)",
+    "many features together": "many features together",
+    "many features a little": "many features, a little in each",
+    "overall spread": "overall spread (how far rows lie from the centre)",
+    "the covariances as a whole": "how the features vary together, as a whole",
+}
+_NAMED = 8
+_BINS = 20
+
+
+def leading_sentence(found: PermutationResult) -> str:
+    """Where the groups stood out most.
+
+    Where no direction, column or pair led, also whether any direction differs by itself.
+    """
+    if not found.leading:
+        return ""
+    lead = leading_cell(found)
+    words = _WORDS.get(found.leading, found.leading)
+    if lead is None or lead.family not in _BEYOND_DIRECTIONS:
+        return f"They differ most clearly in {words}."
+    along = [
+        p
+        for cell, p in zip(found.cells, found.level_pvalues, strict=True)
+        if cell.family in ("direction", "column", "given")
+    ]
+    if min(along, default=0.0) > LEVEL:
+        return f"They differ, but not along any one direction: in {words}."
+    return f"They differ most clearly not along one direction, but in {words}."
+
+
+def leading_cell(found: PermutationResult) -> Cell | None:
+    """The cell that led; None for tests of directions only."""
+    for cell in found.cells:
+        if cell.key == found.best_level:
+            return cell
+    return None
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is shown of one comparison.
+
+    Attributes
+    ----------
+    data : Prepared
+        Rows and groups.
+    problem : Problem
+        The same rows, as they were compared.
+    tested : PermutationResult or None
+        The test.
+    run : Run
+        Seed.
+    """
+
+    data: Prepared
+    problem: Problem
+    tested: PermutationResult | None
+    run: Run
+
+    def contrasts(
+        self, weights: NDArray[np.float64], projection: NDArray[np.float64], effect: Effect, auc: float
+    ) -> list[ContrastPart]:
+        """The first direction, and the sharpest contrast if it is another one.
+
+        Parameters
+        ----------
+        weights : array of shape (n_features,)
+            The first direction.
+        projection : array of shape (n_rows,)
+            Rows along it.
+        effect, auc
+            How well it tells the groups apart on rows held out.
+
+        Returns
+        -------
+        list of ContrastPart
+            The one that led first.
+        """
+        size = ContrastPart(SIZE, weights, *effect, auc, True, self._groups(projection))
+        sharpest = self._sharpest(projection, effect)
+        if sharpest is None:
+            return [size]
+        first = ContrastPart(**{**vars(size), "led": not sharpest.led})
+        return [sharpest, first] if sharpest.led else [first, sharpest]
+
+    def _sharpest(self, projection: NDArray[np.float64], effect: Effect) -> ContrastPart | None:
+        direction = self._whitened_direction()
+        if direction is None:
+            return None
+        level, seed = int(np.count_nonzero(direction)), self.run.seed_for()
+        factor = self.problem.samples.factor
+        direction = direction / np.linalg.norm(direction)
+        raw = oriented(direction * factor, self.problem)
+        if raw @ (direction * factor) < 0:
+            direction = -direction
+        scores = np.asarray(self.problem.rows @ raw, dtype=np.float64).ravel()
+        if not scores.std() > 0 or abs(_correlation(scores, projection)) > _SAME:
+            return None
+        rng = self.run.rng("contrast")
+        halves = held_out.halves(self.problem, self.run.seed, rng)
+        if halves is None:
+            return None
+        crossed = held_out.crossed(
+            self.problem, halves, lambda half: sharpest_direction(half, min(level, half.n_features), seed)
+        )
+        found = held_out.effect(self.problem, halves, crossed, rng)
+        # What is no sharper on other rows is no contrast.
+        if found.size < _SHARPER * effect.size or not found.low > 0:
+            return None
+        return ContrastPart(
+            SHARPEST,
+            direction,
+            *found,
+            held_out.auc(self.problem, halves, crossed),
+            self._whitened_led(),
+            self._groups(scores),
+        )
+
+    def _whitened_direction(self) -> NDArray[np.float64] | None:
+        """The test's sharpest contrast, where it is one of the features as they are."""
+        problem = self.problem
+        if self.tested is None or not self.tested.pvalue <= LEVEL:
+            return None
+        if problem.covariates is not None or isinstance(problem.rows, RowChunks):
+            return None
+        if problem.scale == "within" or problem.n_features < 2:
+            return None
+        alone = [
+            p
+            for cell, p in zip(self.tested.cells, self.tested.level_pvalues, strict=True)
+            if cell.family == "direction" and cell.metric == "whitened"
+        ]
+        found = self.tested.contrasts.get("whitened")
+        return found if found is not None and min(alone) <= LEVEL and found.any() else None
+
+    def _whitened_led(self) -> bool:
+        """Whether the test saw more in a whitened direction than in any plain one."""
+        assert self.tested is not None
+        values = {"euclidean": -np.inf, "whitened": -np.inf}
+        for cell, score in zip(self.tested.cells, self.tested.cell_scores, strict=True):
+            if cell.family == "direction":
+                values[cell.metric] = max(values[cell.metric], float(score))
+        return values["whitened"] > values["euclidean"]
+
+    def _groups(self, projection: NDArray[np.float64]) -> dict[str, GroupReference]:
+        nothing: dict[str, NDArray[np.float64]] = {}
+        return feature_tables.reference(self.data, projection[None], nothing, nothing).components[0]
+
+    # Differences that are not along a direction.
+
+    def witness(self) -> WitnessPart | None:
+        """What can be shown of a difference that no direction, column or pair shows best."""
+        if self.tested is None or not self.tested.pvalue <= LEVEL or isinstance(self.problem.rows, RowChunks):
+            return None
+        lead = leading_cell(self.tested)
+        if lead is None or lead.family not in _BEYOND_DIRECTIONS or self.problem.scale == "within":
+            return None
+        index, rows = witness_rows(self.problem, self.run.seed_for())
+        codes = self.problem.codes[index]
+        change, order, parts = "", np.empty(0, dtype=np.intp), np.empty(0)
+        if lead.family == "length":
+            distances = self._distances()
+            change = self._change("Distance from the centre", distances)
+            found = witness(distances[index][:, None], codes, kernel_named("lengths"))
+        else:
+            found = witness(rows, codes, kernel_named(lead.name))
+            order = np.argsort(-found.parts, kind="stable")
+            parts = found.parts[order]
+            order, parts = order[parts > 0], parts[parts > 0]
+        axes, edges, shares = self._picture(lead, order)
+        names = self.data.features
+        return WitnessPart(
+            about=lead.sentence,
+            sentence=" ".join(filter(None, [leading_sentence(self.tested), change])),
+            features=[names[place] for place in order[:_NAMED]],
+            parts=parts[:_NAMED],
+            typical={
+                group: [int(number) for number in self.data.kept[index[own]]]
+                for group, own in zip(self.data.groups, found.typical, strict=True)
+            },
+            axes=axes,
+            edges=edges,
+            shares=shares,
+        )
+
+    def _change(self, name: str, values: NDArray[np.float64]) -> str:
+        """Mean and standard deviation of a number in each group."""
+        own = [values[self.data.codes == code] for code in range(len(self.data.groups))]
+        means, spreads = [part.mean() for part in own], [part.std() for part in own]
+        changes = [from_to(numbers, [f"{x:.3g}" for x in numbers]) for numbers in (means, spreads)]
+        return f"{name}: mean {changes[0]}, standard deviation {changes[1]}."
+
+    def _picture(
+        self, lead: Cell, order: NDArray[np.intp]
+    ) -> tuple[list[str], list[NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
+        """Two coordinates that show most, and how much of each group lies where."""
+        columns = [(self.data.features[place], self._column(int(place))) for place in order[:2]]
+        if lead.family == "length" and self.problem.n_features > 1:
+            # Any feature: around the centre all look alike.
+            columns = [
+                ("distance from the centre", self._distances()),
+                (self.data.features[0], self._column(0)),
+            ]
+        if len(columns) < 2:
+            return [], [], {}
+        (first, x), (second, y) = columns[:2]
+        edges = [_edges(x), _edges(y)]
+        shares = {}
+        for code, name in enumerate(self.data.groups):
+            own = self.data.codes == code
+            inner = None if self.data.weights is None else self.data.weights[own]
+            inside = [
+                np.clip(values[own], ends[0], ends[-1]) for values, ends in zip((x, y), edges, strict=True)
+            ]
+            counts = np.histogram2d(inside[0], inside[1], edges, weights=inner)[0]
+            shares[name] = counts.ravel() / counts.sum()
+        return [first, second], edges, shares
+
+    def _column(self, feature: int) -> NDArray[np.float64]:
+        column = self.data.rows[:, [feature]]
+        return np.asarray(column.todense() if hasattr(column, "todense") else column, float).ravel()
+
+    def _distances(self) -> NDArray[np.float64]:
+        """Of the scaled rows from their mean."""
+        columns = self.problem.samples.feature_columns(np.arange(self.problem.n_features))
+        return np.sqrt(np.einsum("ji,ji->i", columns, columns, dtype=np.float64))
+
+
+def _edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Bounds of bins over nearly all values."""
+    low, high = np.quantile(values, [0.01, 0.99])
+    if low == high:
+        low, high = float(values.min()) - 0.5, float(values.max()) + 0.5
+    return np.linspace(low, high, _BINS + 1)
+
+
+def _correlation(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    return float(np.corrcoef(first, second)[0, 1]) if second.std() > 0 else 0.0
