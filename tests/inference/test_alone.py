@@ -197,7 +197,7 @@ def test_summary_is_that_of_the_scores():
     rng = np.random.default_rng(12)
     scores = rng.exponential(size=(100, 6)).astype(np.float32)
     scores[0, 2] = 30.0
-    found = summarise_alone(AloneScores(scores, scores, np.arange(6)))
+    found = summarise_alone(AloneScores(scores, scores, np.arange(6), scores[0], scores[0]))
     np.testing.assert_array_equal(found.pvalue, permutation_pvalue(scores))
     np.testing.assert_array_equal(found.adjusted, step_down_pvalues(scores))
     np.testing.assert_array_equal(found.feature_adjusted, found.adjusted)
@@ -209,7 +209,9 @@ def test_summary_is_that_of_the_scores():
 def test_only_what_no_relabelling_reaches_is_extrapolated():
     scores = np.ones((10, 2), dtype=np.float32)
     scores[0] = [9.0, 1.0]
-    np.testing.assert_allclose(extrapolated(np.array([0.1, 1.0]), scores), [np.exp(-9.0), 1.0])
+    np.testing.assert_allclose(
+        extrapolated(np.array([0.1, 1.0]), scores[0], len(scores)), [np.exp(-9.0), 1.0]
+    )
 
 
 def test_discovery_rates_are_counted_over_all_hypotheses():
@@ -311,3 +313,16 @@ def test_exact_small_design():
     assert scheme.exhaustive
     found = alone_test(rows, Relabellings(scheme, 2))
     assert found.pvalue[0] <= 3 / 210
+
+
+def test_scores_of_clear_differences_are_those_of_known_tests():
+    # So clear that no relabelling comes near: the score has to say how clear.
+    rng = np.random.default_rng(31)
+    rows = rng.normal(size=(600, 2))
+    rows[300:, 1] += 1.5
+    codes = np.repeat([0, 1], 300).astype(np.uint8)
+    found = alone_test(rows, Relabellings(Scheme(codes, 199, seed=0), 2))
+    known = -np.log(stats.ttest_ind(rows[:300, 1], rows[300:, 1]).pvalue)
+    assert 0.5 * known < found.score[1] < 1.2 * known
+    assert found.approximate[1] == pytest.approx(np.exp(-found.score[1]))
+    assert found.score[0] < 8

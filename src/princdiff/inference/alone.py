@@ -62,11 +62,18 @@ class AloneScores:
         Scores of the features inside them.
     unit_of : int array of shape (n_features,)
         Unit of each feature.
+    observed_units : array of shape (n_units,)
+        -log of an approximate p-value of each unit, from its clearest statistic and their number. Scores that
+        are added up and scored again rank a clear difference first, and no longer say how clear it is.
+    observed_features : array of shape (n_features,)
+        The same of the features.
     """
 
     units: NDArray[np.float32]
     features: NDArray[np.float32]
     unit_of: NDArray[np.intp]
+    observed_units: NDArray[np.float64]
+    observed_features: NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)
@@ -162,15 +169,16 @@ def alone_scores(
     n_values = _numbers_of_values(rows)
     binary, few = n_values <= 2, (n_values > 2) & (n_values <= MOST_VALUES)
     features = np.zeros((labellings.n_labellings, n_features), dtype=np.float32)
+    observed = np.zeros(n_features)
     pearson = _PearsonSums(unit_of, binary, labellings.n_labellings)
     ranks = RankFunctions(labellings.n_rows, labellings.weights)
 
-    def run(batch: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+    def run(batch: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray, NDArray[np.float32] | None]:
         values = _dense_columns(rows, batch)
         if binary[batch[0]]:
             between = contrasts.between(values)
             scores = gamma_scores(between, prior=np.sqrt(8 / (labellings.n_groups - 1)))
-            return scores, pearson.part(batch, between, values, labellings.weights)
+            return scores, scores[0], pearson.part(batch, between, values, labellings.weights)
         parts = [feature_columns(column, ranks, bool(few[batch[0]])) for column in values.T]
         between = contrasts.between(np.concatenate(parts, axis=1))
         between = between.reshape(labellings.n_labellings, len(batch), -1)
@@ -179,25 +187,26 @@ def alone_scores(
             levels = np.array([part[:, N_COLUMNS:].T for part in parts])
             shares = np.average(levels, axis=2, weights=labellings.weights)
             prior = expected_skewness(labellings.n_groups, n_values[batch])
-        return combined_scores(statistics_of(between, shares), prior), None
+        single = statistic_scores(statistics_of(between, shares), prior)
+        return added_scores(single), best_of_several(single[0].max(axis=1), single.shape[2]), None
 
     batches = [
         *_batches(np.flatnonzero(binary), 1, labellings),
         *_batches(np.flatnonzero(few), N_COLUMNS + MOST_VALUES, labellings),
         *_batches(np.flatnonzero(~binary & ~few), N_COLUMNS, labellings),
     ]
-    for batch, (found, sums) in zip(batches, in_threads(run, batches, n_jobs), strict=True):
+    for batch, (found, own, sums) in zip(batches, in_threads(run, batches, n_jobs), strict=True):
         features[:, batch] = found
+        observed[batch] = own
         pearson.add(sums)
-    return AloneScores(_unit_scores(features, unit_of, pearson, labellings.n_groups), features, unit_of)
+    unit_scores, clearest = _unit_scores(features, observed, unit_of, pearson, labellings.n_groups)
+    return AloneScores(unit_scores, features, unit_of, clearest, observed)
 
 
-def combined_scores(
+def statistic_scores(
     statistics: NDArray[np.float32], prior: NDArray[np.float64] | None = None
 ) -> NDArray[np.float32]:
-    """One comparable score from several statistics of the same thing.
-
-    Scores are added as inverse p-values: the largest rules, and others that agree with it help.
+    """Comparable scores of several statistics of the same thing.
 
     Parameters
     ----------
@@ -208,14 +217,38 @@ def combined_scores(
 
     Returns
     -------
-    array of shape (n_labellings, n_columns), float32
+    array of shape (n_labellings, n_columns, n_statistics), float32
     """
     n_labellings, n_columns, n_statistics = statistics.shape
     if prior is not None:
         prior = np.broadcast_to(prior, (n_columns, n_statistics)).ravel()
-    scores = gamma_scores(statistics.reshape(n_labellings, -1), prior=prior)
-    sums = np.logaddexp.reduce(scores.reshape(n_labellings, n_columns, n_statistics), axis=2)
-    return gamma_scores(sums, prior=_SUM_SKEWNESS)
+    return gamma_scores(statistics.reshape(n_labellings, -1), prior=prior).reshape(statistics.shape)
+
+
+def added_scores(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """One comparable score of several, shape (n_labellings, n_columns, n_statistics), of the same thing.
+
+    They are added as inverse p-values: the largest rules, and others that agree with it help.
+    """
+    return gamma_scores(np.logaddexp.reduce(scores, axis=2), prior=_SUM_SKEWNESS)
+
+
+def combined_scores(
+    statistics: NDArray[np.float32], prior: NDArray[np.float64] | None = None
+) -> NDArray[np.float32]:
+    """`statistic_scores`, added up: one comparable score from several statistics of the same thing."""
+    return added_scores(statistic_scores(statistics, prior))
+
+
+def best_of_several(score: NDArray, count: NDArray | int) -> NDArray[np.float64]:
+    """-log of a p-value from the largest of several, after Bonferroni.
+
+    Examples
+    --------
+    >>> best_of_several(np.array([5.0, 0.3]), 3).round(1)
+    array([3.9, 0. ])
+    """
+    return np.maximum(np.asarray(score, dtype=np.float64) - np.log(count), 0.0)
 
 
 class _PearsonSums:
@@ -247,15 +280,20 @@ class _PearsonSums:
 
 
 def _unit_scores(
-    features: NDArray[np.float32], unit_of: NDArray[np.intp], pearson: _PearsonSums, n_groups: int
-) -> NDArray[np.float32]:
-    """Scores of the units from those of their features, shape (n_labellings, n_units)."""
+    features: NDArray[np.float32],
+    observed: NDArray[np.float64],
+    unit_of: NDArray[np.intp],
+    pearson: _PearsonSums,
+    n_groups: int,
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Scores of the units from those of their features, (n_labellings, n_units), and the observed ones."""
     n_units = int(unit_of.max()) + 1
     sizes = np.bincount(unit_of, minlength=n_units)
     order = np.argsort(unit_of, kind="stable")
     members = np.split(order, np.cumsum(sizes)[:-1])
+    clearest = best_of_several(np.array([observed[own].max(initial=0.0) for own in members]), sizes)
     if (sizes == 1).all():
-        return features[:, order]
+        return features[:, order], clearest
     units = np.zeros((len(features), n_units), dtype=np.float32)
     single = np.flatnonzero(sizes == 1)
     units[:, single] = features[:, [members[unit][0] for unit in single]]
@@ -271,7 +309,8 @@ def _unit_scores(
         overall = gamma_scores(pearson.values, prior=np.sqrt(8 / degrees))
         both = np.logaddexp(units[:, pearson.units], overall)
         units[:, pearson.units] = gamma_scores(both, prior=_SUM_SKEWNESS)
-    return units
+        clearest[pearson.units] = best_of_several(np.maximum(clearest[pearson.units], overall[0]), 2)
+    return units, clearest
 
 
 def summarise_alone(scores: AloneScores, error: str = "fwer") -> AloneResult:
@@ -280,11 +319,11 @@ def summarise_alone(scores: AloneScores, error: str = "fwer") -> AloneResult:
     adjusted = step_down_pvalues(scores.units) if error == "fwer" else pooled_discovery_rates(scores.units)
     feature_pvalue = permutation_pvalue(scores.features)
     return AloneResult(
-        score=scores.units[0].astype(np.float64),
+        score=scores.observed_units,
         pvalue=pvalue,
         adjusted=adjusted,
-        approximate=extrapolated(pvalue, scores.units),
-        feature_score=scores.features[0].astype(np.float64),
+        approximate=extrapolated(pvalue, scores.observed_units, len(scores.units)),
+        feature_score=scores.observed_features,
         feature_pvalue=feature_pvalue,
         feature_adjusted=levels_adjusted(scores, adjusted),
         unit_of=scores.unit_of,
@@ -314,10 +353,18 @@ def levels_adjusted(scores: AloneScores, adjusted: NDArray[np.float64]) -> NDArr
     return np.maximum(levels, adjusted[scores.unit_of])
 
 
-def extrapolated(pvalue: NDArray[np.float64], scores: NDArray[np.float32]) -> NDArray[np.float64]:
-    """P-values below 1 / (B + 1) by the gamma law behind the scores: approximate."""
-    never = pvalue <= 1 / len(scores)
-    return np.where(never, np.minimum(pvalue, np.exp(-scores[0].astype(np.float64))), pvalue)
+def extrapolated(
+    pvalue: NDArray[np.float64], score: NDArray[np.float64], n_labellings: int
+) -> NDArray[np.float64]:
+    """P-values below 1 / (B + 1) by the gamma law behind the scores: approximate.
+
+    Examples
+    --------
+    >>> extrapolated(np.array([0.01, 0.5]), np.array([9.0, 9.0]), 100).round(5)
+    array([1.2e-04, 5.0e-01])
+    """
+    never = pvalue <= 1 / n_labellings
+    return np.where(never, np.minimum(pvalue, np.exp(-score)), pvalue)
 
 
 def pooled_discovery_rates(scores: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -484,7 +484,7 @@ class _Selection:
                 "column": problem.units,
                 "selected": self._selected,
                 "reason": self._reason,
-                "score": alone.features[0].astype(np.float64),
+                "score": alone.observed_features,
                 "pvalue": self._feature_pvalue,
                 "pvalue_error": self._monte_carlo_error(),
                 "pvalue_adj": self._adjusted,
@@ -494,10 +494,12 @@ class _Selection:
             {
                 "column": self._columns,
                 "selected": (self._columns_adjusted <= self._alpha) & self._gate,
-                "score": alone.units[0].astype(np.float64),
+                "score": alone.observed_units,
                 "pvalue": self._pvalue,
                 "pvalue_adj": self._columns_adjusted,
-                "pvalue_extrapolated": extrapolated(self._pvalue, alone.units),
+                "pvalue_extrapolated": extrapolated(
+                    self._pvalue, alone.observed_units, self._labellings.n_labellings
+                ),
             }
         )
         return SelectionResult(
