@@ -83,7 +83,11 @@ def plain(function, **given):
     return function, given
 
 
-NEEDED = {"plot_feature": {"feature": "x1"}, "to_html": {"path": "page.html"}}
+NEEDED = {
+    "plot_feature": {"feature": "x1"},
+    "to_html": {"path": "page.html"},
+    "plot_contrast": {"name": "largest difference in size"},
+}
 # What each function is called with where one parameter is tried.
 FUNCTIONS = {
     "compare": lambda: plain(princdiff.compare, X=rows_and_groups()[0], groups=rows_and_groups()[1]),
@@ -124,7 +128,7 @@ FUNCTIONS = {
         )
         for name in (
             "plot_columns", "plot_projection", "plot_weights", "plot_null", "plot_path", "plot_feature",
-            "plot_relations", "separation_frame", "to_frame", "save", "load", "to_html",
+            "plot_contrast", "plot_relations", "separation_frame", "to_frame", "save", "load", "to_html",
         )
     },
     **{
@@ -135,6 +139,9 @@ FUNCTIONS = {
         f"BatchesResult.{name}": lambda name=name: plain(getattr(over_time(), name))
         for name in ("plot", "summary", "to_frame")
     },
+    "expected_power": lambda: plain(princdiff.expected_power, effect=0.5, rows=60, n_features=5),
+    "detectable_effect": lambda: plain(princdiff.detectable_effect, rows=60, n_features=5),
+    "required_rows": lambda: plain(princdiff.required_rows, effect=0.5, n_features=5),
     "load": lambda: plain(princdiff.load),
     "open_rows": lambda: plain(princdiff.open_rows, source=rows_on_disk()),
 }  # fmt: skip
@@ -145,7 +152,7 @@ DATA = {
 }  # fmt: skip
 # Tried elsewhere: by their options (`PASSED_ON`), or without parameters that could be foreign.
 ELSEWHERE = {"paired_test", "show_config", "DifferenceResult.score", "DifferenceResult.to_json"}
-ELSEWHERE |= {"PDA", "SPARDA", "PairedPDA"}
+ELSEWHERE |= {"PDA", "SPARDA", "PairedPDA", "DifferenceResult.plot_witness"}
 
 
 def public_functions():

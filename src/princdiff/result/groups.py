@@ -283,6 +283,7 @@ class GroupsResult:
 
         The page of a single comparison, with its interactive table, is ``results[group, other].to_html()``.
         """
+        parameters.check({"path": path}, path=parameters.File())
         from princdiff.present.group_pages import groups_page
 
         write_text(path, groups_page(self))
