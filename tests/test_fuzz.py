@@ -6,6 +6,7 @@ changes it in one way. ``PRINCDIFF_FUZZ`` multiplies the number of draws for a l
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import warnings
@@ -310,7 +311,7 @@ def test_files_with_other_values(saved, tmp_path_factory, data):
             if isinstance(inner[key], (dict, list)) and inner[key] and data.draw(st.integers(0, 3)):
                 inner = inner[key]
                 continue
-            inner[key] = data.draw(VALUES)
+            inner[key] = copy.deepcopy(data.draw(VALUES))
             break
     path = tmp_path_factory.mktemp("files") / "damaged.json"
     path.write_text(json.dumps(content))
