@@ -25,7 +25,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from princdiff.kernels.divergences import DivergenceKernel
 from threadpoolctl import threadpool_limits
 
 from princdiff import PDA, SPARDA, compare, permutation_test
@@ -34,6 +33,7 @@ from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence, Energy, Wasserstein2, WassersteinP, Workspace
 from princdiff.divergences.relative import relative
 from princdiff.kernels import describe_engine, directions, histograms, over_variance
+from princdiff.kernels.column_divergences import DivergenceKernel
 from princdiff.kernels.sparse import SparseProducts
 from princdiff.solvers.ascent import Evaluator, propose
 from princdiff.solvers.sparsity import Sparsity

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import tempfile
 import warnings
 from collections import Counter
 from functools import cache
+from pathlib import Path
 
 import anndata
 import matplotlib.pyplot as plt
@@ -56,10 +58,36 @@ def cells():
     return object_
 
 
+@cache
+def several():
+    X, _ = rows_and_groups()
+    options = {"n_permutations": 19, "n_features": 1, "select": False}
+    return princdiff.compare_groups(X, groups=np.repeat(list("abc"), 8), **options)
+
+
+@cache
+def over_time():
+    X, _ = rows_and_groups()
+    options = {"n_permutations": 19, "n_features": 1, "select": False}
+    return princdiff.compare_batches([X[:12], X[12:]], band=False, **options)
+
+
+@cache
+def rows_on_disk():
+    path = Path(tempfile.mkdtemp()) / "rows.npy"
+    np.save(path, rows_and_groups()[0])
+    return path
+
+
 def plain(function, **given):
     return function, given
 
 
+NEEDED = {
+    "plot_feature": {"feature": "x1"},
+    "to_html": {"path": "page.html"},
+    "plot_contrast": {"name": "largest difference in size"},
+}
 # What each function is called with where one parameter is tried.
 FUNCTIONS = {
     "compare": lambda: plain(princdiff.compare, X=rows_and_groups()[0], groups=rows_and_groups()[1]),
@@ -86,7 +114,7 @@ FUNCTIONS = {
     ),
     **{
         f"get.{name}": lambda name=name: plain(getattr(princdiff.get, name), adata=cells())
-        for name in ("pda_df", "pda_statistics", "pda_gene_sets_df")
+        for name in ("pda_df", "pda_statistics", "pda_gene_sets_df", "rank_genes_groups_df")
     },
     **{
         f"pl.{name}": lambda name=name: plain(
@@ -96,19 +124,63 @@ FUNCTIONS = {
     },
     **{
         f"DifferenceResult.{name}": lambda name=name: plain(
-            getattr(a_result(), name), **({"feature": "x1"} if name == "plot_feature" else {})
+            getattr(a_result(), name), **NEEDED.get(name, {})
         )
         for name in (
             "plot_columns", "plot_projection", "plot_weights", "plot_null", "plot_path", "plot_feature",
-            "separation_frame", "to_frame",
+            "plot_contrast", "plot_relations", "separation_frame", "to_frame", "save", "load", "to_html",
         )
     },
+    **{
+        f"GroupsResult.{name}": lambda name=name: plain(getattr(several(), name))
+        for name in ("columns_frame", "matrix", "plot_columns", "plot_matrix", "save", "load", "to_html")
+    },
+    **{
+        f"BatchesResult.{name}": lambda name=name: plain(getattr(over_time(), name))
+        for name in ("plot", "summary", "to_frame")
+    },
+    "expected_power": lambda: plain(princdiff.expected_power, effect=0.5, rows=60, n_features=5),
+    "detectable_effect": lambda: plain(princdiff.detectable_effect, rows=60, n_features=5),
+    "required_rows": lambda: plain(princdiff.required_rows, effect=0.5, n_features=5),
+    "load": lambda: plain(princdiff.load),
+    "open_rows": lambda: plain(princdiff.open_rows, source=rows_on_disk()),
 }  # fmt: skip
 # What is compared; looked at together, and tried in other tests.
 DATA = {
     "X", "Y", "y", "groups", "blocks", "covariates", "sample_weight", "columns", "adata", "batches",
-    "reference", "gene_sets", "mask_var", "color", "group", "groupby",
+    "reference", "gene_sets", "mask_var", "color", "group", "groupby", "source", "rows", "axes",
 }  # fmt: skip
+# Tried elsewhere: by their options (`PASSED_ON`), or without parameters that could be foreign.
+ELSEWHERE = {"paired_test", "show_config", "DifferenceResult.score", "DifferenceResult.to_json"}
+ELSEWHERE |= {"PDA", "SPARDA", "PairedPDA", "DifferenceResult.plot_witness"}
+
+
+def public_functions():
+    """Public functions that have parameters, and the methods of the results of comparisons."""
+    results = ("DifferenceResult", "GroupsResult", "BatchesResult")
+    for name in princdiff.__all__:
+        found = getattr(princdiff, name)
+        inside = [inner for inner in dir(found) if inner[0] != "_" and callable(getattr(found, inner))]
+        if inspect.ismodule(found):
+            yield from (f"{name}.{inner}" for inner in inside)
+        elif name in results:
+            for inner in inside:
+                if set(inspect.signature(getattr(found, inner)).parameters) - {"self"}:
+                    yield f"{name}.{inner}"
+        elif callable(found) and not name.endswith("Result"):
+            yield name
+
+
+def test_every_public_function_is_tried():
+    assert set(public_functions()) - ELSEWHERE - set(FUNCTIONS) == set()
+
+
+def test_options_of_the_paired_test(stop_at_the_data):
+    X, _ = rows_and_groups()
+    with pytest.raises(TypeError, match="no_such_option"):
+        princdiff.paired_test(X, X + 1, no_such_option=1)
+    with pytest.raises(ValueError, match="n_permutations must be"):
+        princdiff.paired_test(X, X + 1, n_permutations="many")
 
 
 def tried_values(name):
@@ -128,6 +200,8 @@ def outcome(call, parameter, value):
             call()
     except Reached:
         return "accepted"
+    except FileNotFoundError as error:
+        return "refused" if "no such file" in str(error) else f"{parameter}={value!r}: {error}"
     except (ValueError, TypeError) as error:
         if parameter in str(error):
             return "refused"
@@ -138,8 +212,10 @@ def outcome(call, parameter, value):
 
 
 @pytest.fixture
-def stop_at_the_data(monkeypatch):
-    cells(), a_result()
+def stop_at_the_data(monkeypatch, tmp_path):
+    cells(), a_result(), several(), over_time()
+    # A text may be the path of a file to write.
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(Problem, "from_arrays", reached)
     monkeypatch.setattr(comparison, "prepare", reached)
     monkeypatch.setattr(group_pairs, "prepare", reached)

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 _LONGEST_ENDING = 16
 
@@ -117,6 +118,9 @@ def check_writable(path: str | Path) -> None:
 
 def write_text(path: str | Path, text: str) -> None:
     """Write a text file at once or not at all."""
+    given: Any = path
+    if not isinstance(given, (str, os.PathLike)) or given == "":
+        raise ValueError(f"path must be the path of a file, got {path!r}")
     with replacing(path) as beside:
         beside.write_text(text, encoding="utf-8")
 

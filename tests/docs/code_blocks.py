@@ -161,8 +161,14 @@ def _run_console(block: Block, where: str) -> Iterator[str]:
             yield f"{where}: $ {command}\nshows\n{shown}\nbut gives\n{got}"
 
 
+class _Terminal(io.StringIO):
+    """Standard output that can show every letter, as those of readers can."""
+
+    encoding = "utf-8"
+
+
 def _run_command(arguments: list[str]) -> tuple[int, str]:
-    told = io.StringIO()
+    told = _Terminal()
     with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):
         try:
             code = main(arguments)

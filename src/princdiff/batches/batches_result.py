@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from princdiff.data import parameters
 from princdiff.data.validate import check_choice
 from princdiff.result import DifferenceResult
 
@@ -121,6 +122,7 @@ class BatchesResult:
         -------
         str
         """
+        parameters.check({"width": width}, width=parameters.Whole(20, 1000))
         from princdiff.present.batch_views import batches_lines
         from princdiff.present.text_layout import Screen
 
@@ -147,6 +149,7 @@ class BatchesResult:
         -------
         Axes
         """
+        parameters.check({"ax": ax})
         from princdiff.present.batch_views import effects_over_batches
 
         return effects_over_batches(self, ax)

@@ -25,11 +25,12 @@ def parse_memory(memory: Any) -> int:
     >>> parse_memory("2GB"), parse_memory("512 MiB"), parse_memory(1e6)
     (2000000000, 536870912, 1000000)
     """
-    if isinstance(memory, (int, float)) and not isinstance(memory, bool) and memory >= 1:
+    number = isinstance(memory, (int, float)) and not isinstance(memory, bool)
+    if number and 1 <= memory < 2.0**62:
         return int(memory)
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([A-Za-z]*)\s*", memory) if isinstance(memory, str) else None
     unit = None if found is None else {**_UNITS, **_BINARY}.get(found[2].upper())
-    if found is None or unit is None or float(found[1]) * unit < 1:
+    if found is None or unit is None or not 1 <= float(found[1]) * unit < 2.0**62:
         raise ValueError(f"memory must be a number of bytes or a text such as '2GB', got {memory!r}")
     return int(float(found[1]) * unit)
 

@@ -3,8 +3,8 @@
 Five statistics, because each is blind to something: the difference of means, of mean distances from the
 median (Levene), of the share of the most frequent value (zeros of counts), the Anderson-Darling statistic
 (location most of all) and a smooth one (Neyman: shape as much as location); for features with few values
-also Pearson's statistic. Their scores are combined in
-`combined_scores`; the power of the combination beside its parts is in docs/constants.md.
+also Pearson's statistic. Their scores are combined in `alone.combined_scores`; the section "kinds" of
+`benchmarks/selection.py` compares the power of the combination with that of univariate tests.
 
 The Anderson-Darling statistic is a sum over Legendre polynomials of the ranks, term k with weight
 1 / (k (k + 1)): the first term is a change of location, the second of spread, the third of skewness, the

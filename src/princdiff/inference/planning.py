@@ -21,7 +21,7 @@ from scipy.optimize import brentq
 from scipy.special import betaln
 from scipy.stats import chi2, ncx2
 
-from princdiff.data import validate
+from princdiff.data import parameters
 
 # What looking at everything else costs, as a divisor of the level.
 _MULTIPLICITY = 4.0
@@ -61,7 +61,7 @@ def expected_power(
     1.0
     """
     _check(n_features, n_relevant, level)
-    validate.check_positive("effect", effect, whole=False)
+    parameters.check({"effect": effect}, effect=parameters.Number(0))
     sizes = _group_sizes(rows)
     evidence = float(effect) ** 2 * sizes[0] * sizes[1] / (sizes[0] + sizes[1])
     return _power(evidence, n_features, n_relevant, level)
@@ -130,9 +130,8 @@ def required_rows(
     (130, 360)
     """
     _check(n_features, n_relevant, level, power)
-    validate.check_positive("effect", effect, whole=False)
-    if not 0 < share < 1:
-        raise ValueError(f"share must be between 0 and 1, got {share!r}")
+    parameters.check({"effect": effect}, effect=parameters.Number(0))
+    parameters.check({"share": share}, share=parameters.Number(0, 1))
     evidence = _needed(n_features, n_relevant, level, power)
     total = evidence / (float(effect) ** 2 * share * (1 - share))
     if total > _MOST_ROWS:
@@ -142,22 +141,28 @@ def required_rows(
 
 
 def _check(n_features: Any, n_relevant: Any, level: float, power: float = 0.5) -> None:
-    validate.check_positive("n_features", n_features, whole=True)
-    validate.check_positive("n_relevant", n_relevant, whole=True)
+    share = parameters.Number(0, 1)
+    parameters.check(
+        {"n_features": n_features, "n_relevant": n_relevant, "level": level, "power": power},
+        n_features=parameters.Whole(1),
+        n_relevant=parameters.Whole(1),
+        level=share,
+        power=share,
+    )
     if n_relevant > n_features:
         raise ValueError(f"n_relevant={n_relevant} is more than n_features={n_features}")
-    for name, value in (("level", level), ("power", power)):
-        if not 0 < value < 1:
-            raise ValueError(f"{name} must be between 0 and 1, got {value!r}")
     if power <= level:
         raise ValueError(f"power={power!r} must be above level={level!r}: chance alone reaches that")
 
 
 def _group_sizes(rows: int | Sequence[int]) -> tuple[float, float]:
-    sizes = np.atleast_1d(np.asarray(rows, dtype=np.float64))
+    try:
+        sizes = np.atleast_1d(np.asarray(rows, dtype=np.float64))
+    except (TypeError, ValueError):
+        sizes = np.empty(0)
     if sizes.shape == (1,):
         sizes = np.array([sizes[0] / 2, sizes[0] / 2])
-    if sizes.shape != (2,) or not (sizes >= 2).all():
+    if sizes.shape != (2,) or not ((sizes >= 2) & np.isfinite(sizes)).all():
         raise ValueError(f"rows must be one number or two, with at least two rows a group, got {rows!r}")
     return float(sizes[0]), float(sizes[1])
 

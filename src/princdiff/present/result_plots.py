@@ -42,7 +42,7 @@ def contrast(result: DifferenceResult, name: str, ax: Axes | None) -> Axes:
     found = {part.name: part for part in result.contrasts}
     if name not in found:
         known = ", ".join(map(repr, found)) or "none"
-        raise ValueError(f"there is no contrast called {name!r} here; those shown: {known}")
+        raise ValueError(f"name: there is no contrast called {name!r} here; those shown: {known}")
     part = found[name]
     quantiles = {
         label: part.groups[group].quantiles

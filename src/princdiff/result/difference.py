@@ -321,6 +321,7 @@ class DifferenceResult:
         """Draw the groups along one of the ``contrasts``."""
         from princdiff.present import result_plots
 
+        self._check_drawn(name=name, ax=ax)
         return result_plots.contrast(self, name, ax)
 
     def plot_witness(self, *, axes: Sequence[Axes] | None = None) -> NDArray[np.object_]:
@@ -405,6 +406,7 @@ class DifferenceResult:
             component=parameters.Whole(0, len(self.divergences) - 1),
             top=parameters.Whole(1),
             feature=parameters.Text(empty=True),
+            name=parameters.Text(),
         )
 
     # Files.
@@ -446,6 +448,9 @@ class DifferenceResult:
         Path
             The file written.
         """
+        parameters.check({"path": path}, path=parameters.File())
+        if beside is not None and not isinstance(beside, DifferenceResult):
+            raise ValueError(f"beside must be another result of a comparison, got {beside!r}")
         from princdiff.present.report import write_report
 
         return write_report(self, path, beside)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from princdiff.data import validate
+from princdiff.data import parameters, validate
 from princdiff.files import write_text
 from princdiff.result.difference import DifferenceResult, result_from
 from princdiff.result.schema import from_plain, to_plain
@@ -213,6 +213,7 @@ class GroupsResult:
         -------
         Axes
         """
+        parameters.check({"column": column, "ax": ax}, column=parameters.Choice(*_NUMBERS))
         from princdiff.present.group_pages import matrix_picture
 
         return matrix_picture(self, column, ax)
@@ -231,6 +232,7 @@ class GroupsResult:
         -------
         Axes
         """
+        parameters.check({"top": top, "ax": ax}, top=parameters.Whole(1))
         from princdiff.present.group_pages import columns_picture
 
         return columns_picture(self, top, ax)
@@ -254,6 +256,7 @@ class GroupsResult:
     @classmethod
     def load(cls, path: str | Path) -> GroupsResult:
         """Read saved comparisons. Nothing in the file is executed."""
+        parameters.check({"path": path}, path=parameters.File())
         try:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -280,6 +283,7 @@ class GroupsResult:
 
         The page of a single comparison, with its interactive table, is ``results[group, other].to_html()``.
         """
+        parameters.check({"path": path}, path=parameters.File())
         from princdiff.present.group_pages import groups_page
 
         write_text(path, groups_page(self))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from princdiff.data import parameters
-from princdiff.data.parameters import Either, Text, Whole
+from princdiff.data.parameters import Either, Number, Text, Whole
 from princdiff.singlecell.anndata_input import check_anndata
 from princdiff.tables.frames import listed, suggestion
 
@@ -108,6 +108,7 @@ def rank_genes_groups_df(
       names  pvals_adj  selected
     0     2       0.01      True
     """
+    parameters.check({"pval_cutoff": pval_cutoff}, pval_cutoff=Either(Number(0, 1, "both"), None))
     table = pda_df(adata, key, group=group, component=1)
     if table["pvalue"].isna().all():
         raise ValueError("genes were not tested; call princdiff.tl.pda with n_permutations")
