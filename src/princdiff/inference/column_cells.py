@@ -108,9 +108,14 @@ def _excess_kurtosis(columns: NDArray) -> NDArray[np.float64]:
 
 
 def length_scores(rows: NDArray[np.float32], contrasts: Contrasts) -> NDArray[np.float32]:
-    """Scores of the distribution of the rows' lengths, shape (n_labellings,)."""
-    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    """Scores of the distribution of the rows' distances from their mean, shape (n_labellings,)."""
     design = contrasts.labellings
+    # Sparse rows come as they are stored, dense ones with their mean taken out.
+    rows = rows - np.average(rows, axis=0, weights=design.weights).astype(rows.dtype)
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    # Of whole numbers many are equally far from the mean, which rounding in single precision must not undo.
+    mantissa, exponent = np.frexp(lengths)
+    lengths = np.ldexp(np.rint(mantissa * 2.0**16), exponent)
     columns = feature_columns(lengths, RankFunctions(len(rows), design.weights))
     between = contrasts.between(columns)[:, None]
     return combined_scores(statistics_of(between))[:, 0]
