@@ -219,14 +219,14 @@ def breast_cancer() -> None:
     from sklearn.datasets import load_breast_cancer
 
     X, y = load_breast_cancer(return_X_y=True)
-    compare(X, y, random_state=0)
+    compare(X, groups=y, random_state=0)
 
 
 def small_table() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 20)), np.arange(400) % 2
     X[y == 1, 3] *= 1.6
-    compare(X, y, random_state=0)
+    compare(X, groups=y, random_state=0)
 
 
 def unequal_groups() -> None:
@@ -246,7 +246,7 @@ def unequal_groups() -> None:
             rng.normal(size=n_rows),
         ]
     ).astype(float)
-    compare(X, y, random_state=0)
+    compare(X, groups=y, random_state=0)
 
 
 def flags() -> None:
@@ -257,7 +257,7 @@ def flags() -> None:
         [rng.normal(size=(n_rows, 10)), rng.random((n_rows, 90)) < rng.uniform(0.02, 0.5, 90)]
     )
     X[:, 3] += 0.05 * y
-    compare(X, y, random_state=0)
+    compare(X, groups=y, random_state=0)
 
 
 def quarter_million() -> None:
@@ -273,7 +273,7 @@ def quarter_million() -> None:
         ]
     ).astype(float)
     X[:, 2] += 0.02 * y
-    compare(X, y, random_state=0)
+    compare(X, groups=y, random_state=0)
 
 
 def command_line() -> None:

@@ -399,12 +399,13 @@ class Comparison:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             _permuted(self.problem, self.how, _MINI)
+        # At most: what is done once for all relabellings is counted here with each of them.
         expected = (time.monotonic() - begin) / (_MINI + 1) * (asked + 1)
         if expected > policy.LONG:
             # Warnings are collected and shown at the end, which would be late.
             _LOG.warning(
-                "princdiff: the test takes about %s (%d relabellings); n_permutations= or time_budget= "
-                "make it shorter",
+                "princdiff: the test takes at most about %s (%d relabellings); n_permutations= or "
+                "time_budget= make it shorter",
                 _duration(expected),
                 asked,
             )

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -7,6 +9,8 @@ from scipy import stats
 from princdiff.inference import contrasts as module
 from princdiff.inference.contrasts import Contrasts, Relabellings
 from princdiff.inference.relabelling import Scheme
+from princdiff.inference.scores import gamma_scores
+from princdiff.kernels import labelled_sums as sums_module
 
 
 def between_by_hand(column, codes, weights=None):
@@ -98,3 +102,18 @@ def test_constants_and_units():
     np.testing.assert_allclose(
         contrasts.between(columns * [1, 1e-150, 1e150])[:, 1:], found[:, 1:], rtol=1e-4
     )
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("n_rows", [1000, 20_000])
+def test_a_single_one_differs_alike_under_every_labelling(n_rows, compiled, monkeypatch):
+    if not compiled:
+        monkeypatch.setattr(sums_module, "_SUMS", SimpleNamespace(available=False))
+    # With groups of equal size it is in one of them or in the other: any variation is rounding, which scores
+    # would take for a difference.
+    column = np.zeros((n_rows, 1))
+    column[0] = 1.0
+    codes = np.repeat([0, 1], n_rows // 2).astype(np.uint8)
+    statistics = Contrasts(Relabellings(Scheme(codes, 49, seed=0), 2)).between(column)
+    np.testing.assert_allclose(statistics, 1.0, rtol=1e-4)
+    assert not gamma_scores(statistics).any()

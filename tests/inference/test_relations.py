@@ -244,3 +244,32 @@ def test_rare_flags_that_never_meet_do_not_rule_the_maximum():
     largest = np.maximum(found.scores.max(axis=1), found.rest)
     # About exponential, so the largest of 200 x 276 scores is about 11.
     assert largest.max() < 30
+
+
+def test_of_very_many_rows_a_sample_is_looked_at_under_the_same_labellings(monkeypatch):
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(600, 4))
+    rows[300:, 1] = 0.9 * rows[300:, 2] + 0.4 * rows[300:, 1]
+    labellings = Relabellings(Scheme(np.repeat([0, 1], 300).astype(np.uint8), 99, seed=0), 2)
+    monkeypatch.setattr(module, "_PAIR_WORK", 0.0)
+    monkeypatch.setattr(module, "_FEWEST_ROWS", 200)
+    found = relation_scores(rows, labellings)
+    taken = np.sort(np.random.default_rng(0).permutation(600)[:200])
+    monkeypatch.setattr(module, "_FEWEST_ROWS", 600)
+    alone = relation_scores(
+        rows[taken], Relabellings(_Given(labellings.scheme.codes(np.arange(100))[:, taken]), 2)
+    )
+    assert found.pairs[found.scores[0].argmax()].tolist() == [1, 2]
+    np.testing.assert_allclose(found.scores, alone.scores, rtol=1e-5)
+    np.testing.assert_allclose(found.correlations, alone.correlations, rtol=1e-5)
+
+
+class _Given:
+    """Labellings that are listed."""
+
+    def __init__(self, codes: np.ndarray) -> None:
+        self._codes = codes
+        self.n_labellings, self.n_rows = codes.shape
+
+    def codes(self, indices: np.ndarray) -> np.ndarray:
+        return self._codes[indices]

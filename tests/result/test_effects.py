@@ -108,3 +108,21 @@ def test_constant_columns_and_groups():
     assert found.total[0] == 0.0
     assert np.isfinite(found.total[1]) and found.total[1] > 0
     assert is_stepped(columns[0]) and is_stepped(columns[1])
+
+
+def test_an_outlier_does_not_hide_a_shift():
+    rng = np.random.default_rng(5)
+    codes = np.repeat([0, 1], [4000, 1000]).astype(np.uint8)
+    counts = rng.poisson(np.where(codes == 1, 1.5, 0.5)).astype(float)
+    counts[7] = 275.0
+    found = beyond_chance(counts[None], codes)
+    expected = (counts[codes == 1].mean() - counts[codes == 0].mean()) ** 2
+    within = np.concatenate([counts[codes == g] - counts[codes == g].mean() for g in (0, 1)]).var()
+    assert found.location[0] == pytest.approx(expected / within, rel=0.05)
+
+
+def test_two_halves_with_long_tails_still_have_no_effect():
+    rng = np.random.default_rng(6)
+    codes = np.repeat([0, 1], 1000).astype(np.uint8)
+    values = rng.standard_t(4, size=(50, 2000))
+    assert np.median(beyond_chance(values, codes).total) < 0.01

@@ -204,16 +204,16 @@ class ProductCells:
 
 
 def _column_weight(problem: Problem) -> float:
-    """Weight of the clearest column: in tables of flags and categories about half of all.
+    """Weight of the clearest column: in tables of flags and categories two thirds of all.
 
     There differences of single columns are what people look for and find with a test per column; where all
     are numbers, differences along directions deserve as much.
     """
-    return 2.0 if all(kind == "number" for kind in problem.kinds) else 25.0
+    return 2.0 if all(kind == "number" for kind in problem.kinds) else 60.0
 
 
 def _pair_weight(problem: Problem) -> float:
-    return 0.3 if all(kind == "number" for kind in problem.kinds) else 4.0
+    return 0.3 if all(kind == "number" for kind in problem.kinds) else 12.0
 
 
 def _local_weight(problem: Problem) -> float:

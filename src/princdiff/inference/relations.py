@@ -12,7 +12,7 @@ become small, correlate less with everything. What that means for the names is d
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from scipy.special import chdtri, ndtri
 from scipy.stats import rankdata
 
 from princdiff.inference.contrasts import Relabellings
+from princdiff.inference.relabelling import Scheme, SomeRows
 from princdiff.inference.scores import gamma_scores
 from princdiff.kernels.labelled_sums import labelled_sums, packed
 from princdiff.parallel import in_threads
@@ -38,6 +39,9 @@ _KEPT = 1000
 # A statistic is scored if it is so far above the mean, in standard deviations, that so many pairs are
 # expected to be by chance: the largest of all, which alone counts, is beyond in every labelling.
 _LEAST_ABOVE, _MOST_ABOVE, _EXPECTED_ABOVE = 1.5, 4.0, 50.0
+# Products of two features that all labellings together may take (rows x pairs x labellings), beyond which
+# rows are sampled; but no fewer rows than this are.
+_PAIR_WORK, _FEWEST_ROWS = 1e11, 4000
 # Labellings given to a thread at a time.
 _CHUNK = 16
 # Rows, and share of them outside the largest group, from which labellings are taken together in sums of
@@ -109,7 +113,8 @@ def relation_scores(
     Notes
     -----
     With more than ``MOST_FEATURES`` features those are taken that correlate most with some other one,
-    labels ignored: a dependence that comes or goes in one group is there in the pool, only weaker.
+    labels ignored: a dependence that comes or goes in one group is there in the pool, only weaker. Of very
+    many rows a sample is looked at, the same for every labelling.
 
     Examples
     --------
@@ -124,6 +129,7 @@ def relation_scores(
     """
     units = np.arange(rows.shape[1]) if units is None else units
     features = _features_looked_at(rows)
+    rows, labellings = _rows_looked_at(rows, labellings, len(features) * (len(features) - 1) // 2)
     values = _normal_scores_within(rows, features, labellings)
     table = _Leaders(labellings, len(features) * (len(features) - 1) // 2)
     for start, stop in _pair_blocks(len(features), labellings.n_labellings):
@@ -274,6 +280,21 @@ def _features_looked_at(rows: Any) -> NDArray[np.intp]:
         correlation[own, start + own] = 0.0
         strongest[part] = correlation.max(axis=1)
     return np.sort(np.argsort(-strongest, kind="stable")[:MOST_FEATURES])
+
+
+def _rows_looked_at(rows: Any, labellings: Relabellings, n_pairs: int) -> tuple[Any, Relabellings]:
+    """Rows on which pairs are compared, the same for every labelling: all, or a sample where that is long."""
+    n_rows = max(_FEWEST_ROWS, int(_PAIR_WORK / max(n_pairs * labellings.n_labellings, 1)))
+    if rows.shape[0] <= n_rows or not isinstance(labellings.scheme, Scheme):
+        return rows, labellings
+    taken = np.sort(np.random.default_rng(0).permutation(rows.shape[0])[:n_rows])
+    seen = replace(
+        labellings,
+        scheme=SomeRows(labellings.scheme, taken),
+        weights=None if labellings.weights is None else labellings.weights[taken],
+        blocks=None if labellings.blocks is None else labellings.blocks[taken],
+    )
+    return rows[taken], seen
 
 
 def _normal_scores(column: NDArray, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:

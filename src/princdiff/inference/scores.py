@@ -31,7 +31,7 @@ _CONVERGENTS = 24
 _SERIES_END = 3.0
 _TERMS = 28
 # Variation of a statistic beside its size that sums in double, or in single precision, cannot tell from none.
-_ROUNDING = (1e-10, 1e-5)
+_ROUNDING = (1e-10, 3e-4)
 _KERNEL = Kernel("pd_gamma_scores", "f32* i64 i64 f64 f64 f64* f32*", "i32")
 # Deviations of the skewness from the prior up to the root of this, in standard errors, count as noise.
 _SHRINKAGE = 2.0

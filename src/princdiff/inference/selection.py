@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -47,6 +47,8 @@ from princdiff.printable import short_repr
 GOALS = ("all", "minimal", "directions")
 # How the error is shared: single columns, pairs, and relations to features that are named already.
 SHARE_ALONE, SHARE_PAIRS, SHARE_NAMED = 0.6, 0.25, 0.15
+# The same in a table with flags or categories, of which single columns are asked most.
+MIXED_ALONE, MIXED_PAIRS, MIXED_NAMED = 0.75, 0.15, 0.10
 # Named features whose relations are looked at once more, and those of which products are made.
 _MOST_NAMED, _MOST_FACTORS = 20, 8
 # Pairs listed in the table of relations, whether or not they are selected.
@@ -218,8 +220,9 @@ def select_features(
     pairs that do not differ have jointly the same distribution in the groups; for pairs, after each feature
     is brought to normal scores within its group, which makes that part approximate. Of the error 60 %
     is for single features, 25 % for pairs, and 15 % for the relations of further features to those already
-    named, their squares and products. The largest score is itself a test of the whole difference at level
-    ``alpha``, so nothing is named where nothing differs but for that chance.
+    named, their squares and products; where there are flags or categories 75 %, 15 % and 10 %. The largest
+    score is itself a test of the whole difference at level ``alpha``, so nothing is named where nothing
+    differs but for that chance.
 
     "directions" adds features under a stronger assumption: those not selected are jointly independent of the
     labels and of the selected ones. A feature that goes with a shifted one, and is not shifted itself, takes
@@ -299,6 +302,20 @@ def _minimal(problem: Problem, run: Run, options: SelectionOptions) -> Selection
     )
 
 
+class _Shares(NamedTuple):
+    """How the error is shared among kinds of hypotheses; they sum to 1."""
+
+    alone: float
+    pairs: float
+    named: float
+
+    @classmethod
+    def of(cls, problem: Problem) -> _Shares:
+        if all(kind == "number" for kind in problem.kinds):
+            return cls(SHARE_ALONE, SHARE_PAIRS, SHARE_NAMED)
+        return cls(MIXED_ALONE, MIXED_PAIRS, MIXED_NAMED)
+
+
 class _Selection:
     """The steps of a selection and what they have found so far."""
 
@@ -314,6 +331,7 @@ class _Selection:
         if problem.scale == "within":
             dense = judged.dense_rows('scale="within"')
             self._rows = standardised_within(dense, judged.codes, judged.weights)
+        self._shares = _Shares.of(problem)
         self._columns, self._unit_of = _numbered(problem.units)
         self._alone = alone_scores(self._rows, self._labellings, self._unit_of, run.n_jobs)
         self._pvalue = permutation_pvalue(self._alone.units)
@@ -342,14 +360,14 @@ class _Selection:
         scores = _with_rest(pairs)
         n_units = len(self._columns)
         if self._options.error == "fdr":
-            alone = pooled_discovery_rates(self._alone.units) / SHARE_ALONE
-            together = step_down_pvalues(scores)[:-1] / SHARE_PAIRS
+            alone = pooled_discovery_rates(self._alone.units) / self._shares.alone
+            together = step_down_pvalues(scores)[:-1] / self._shares.pairs
         else:
             # Scores are about -log of a p-value: the handicap makes pairs share their part of the error.
-            handicap = np.log(max(pairs.n_pairs, 1) / n_units * SHARE_ALONE / SHARE_PAIRS)
+            handicap = np.log(max(pairs.n_pairs, 1) / n_units * self._shares.alone / self._shares.pairs)
             offsets = np.concatenate([np.zeros(n_units), np.full(scores.shape[1], handicap)])
             adjusted = step_down_pvalues(np.column_stack([self._alone.units, scores]), offsets)
-            adjusted = adjusted / (1 - SHARE_NAMED)
+            adjusted = adjusted / (1 - self._shares.named)
             alone, together = adjusted[:n_units], adjusted[n_units:-1]
         self._name_columns(np.minimum(alone, 1.0))
         together = np.minimum(together, 1.0)
@@ -374,7 +392,7 @@ class _Selection:
         handicap = np.log(beyond.n_pairs / nearby.n_pairs)
         offsets = np.repeat([0.0, handicap], [nearby.scores.shape[1] + 1, beyond.scores.shape[1] + 1])
         adjusted = step_down_pvalues(np.column_stack([_with_rest(nearby), _with_rest(beyond)]), offsets)
-        adjusted = np.minimum(np.delete(adjusted, [nearby.scores.shape[1], -1]) / SHARE_NAMED, 1.0)
+        adjusted = np.minimum(np.delete(adjusted, [nearby.scores.shape[1], -1]) / self._shares.named, 1.0)
         triples = np.concatenate([nearby.pairs, beyond.pairs])
         np.minimum.at(self._adjusted, triples[:, 2], adjusted)
         for position in np.argsort(adjusted, kind="stable")[: np.count_nonzero(adjusted <= self._alpha)]:

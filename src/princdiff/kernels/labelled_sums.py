@@ -52,7 +52,8 @@ def labelled_sums(bits: NDArray[np.uint8], columns: NDArray[np.float32]) -> NDAr
         for start in range(0, n_rows, _PART):
             part = columns[start : start + _PART]
             inside = np.unpackbits(bits[:, start // 8 : (start + _PART) // 8], axis=1, count=len(part))
-            sums += inside.astype(np.float32) @ part
+            # In double precision: what a single one leaves of rounding depends on the order of rows.
+            sums += inside.astype(np.float64) @ part.astype(np.float64)
         return sums
     failed = _SUMS(
         np.ascontiguousarray(bits),

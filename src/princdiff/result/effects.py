@@ -130,9 +130,10 @@ def beyond_chance(
         by_chance = _shape_by_chance(columns[smooth], codes, rng) * chance
         parts[2, smooth] = found.shape[smooth] / safe[smooth] - by_chance
     parts[:, variance <= 0] = 0.0
-    # Parts below zero are chance, and take off as much of the others.
+    # Parts below zero are chance, and take off as much of the others; but an outlier, which makes spreads
+    # a matter of chance altogether, does not take off a shift.
     positive = np.maximum(parts, 0.0)
-    total = np.maximum(parts.sum(axis=0), 0.0)
+    total = np.maximum(parts[0] + np.maximum(parts[1] + parts[2], -chance), 0.0)
     positive *= np.divide(total, positive.sum(axis=0), out=np.zeros_like(total), where=total > 0)
     return Kind(*positive)
 
