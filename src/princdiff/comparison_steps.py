@@ -209,13 +209,11 @@ class Comparison:
     def _certificate(self, fit: SPARDA) -> CertificatePart:
         found = fit.certificates_[0]
         if found is not None:
-            return CertificatePart(found.kind, found.how)
+            return CertificatePart(found.kind, found.how, found.n_features)
         if not isinstance(self.divergence, Wasserstein2):
             why = "A bound on the best possible direction exists for the squared Wasserstein distance only."
-        elif len(self.data.groups) > 2:
-            why = "No bound on the best possible direction exists for more than two groups."
         else:
-            why = "No bound on the best possible direction was computed; ask for it with certify=True."
+            why = "No bound worth telling was found in short time; certify=True takes longer."
         return CertificatePart("", why)
 
     def _components(self, fit: SPARDA, projections: NDArray, pvalue: float, effect: Effect) -> pd.DataFrame:

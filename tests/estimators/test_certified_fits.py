@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
 
 from princdiff import PDA, SPARDA
 from princdiff.datasets import make_block_gaussians, make_gaussian_pair
+from princdiff.relaxation import certificate
 
 
 @pytest.fixture(scope="module")
@@ -42,18 +44,34 @@ def test_bound_uses_the_weights(pair):
     assert fit.upper_bounds_[0] == pytest.approx(repeated.upper_bounds_[0], rel=3e-3)
 
 
+def test_several_groups_are_certified(pair):
+    X, y = pair
+    three = np.where(np.arange(len(y)) % 3 == 0, 2, y)
+    fit = PDA(random_state=0, certify=True).fit(X, three)
+    assert fit.divergences_[0] <= fit.upper_bounds_[0] <= 1.0101 * fit.divergences_[0]
+
+
 def test_no_certificate_where_there_is_none(pair):
     X, y = pair
-    three = np.arange(len(y)) % 3
-    assert np.isnan(PDA(random_state=0, effort="fast").fit(X, three).upper_bounds_[0])
     assert PDA(certify=False).fit(X, y).certificates_ == [None]
     assert np.isnan(PDA(metric="whitened", random_state=0).fit(X, y).upper_bounds_[0])
 
 
-def test_auto_leaves_out_what_is_dear():
+def test_auto_leaves_out_what_is_dear_or_says_nothing(monkeypatch):
     X, y = make_block_gaussians(60, 50, random_state=0)
     fit = SPARDA(n_features=7, effort="fast", random_state=0).fit(X, y)
+    assert np.isnan(fit.upper_bounds_[0]) or fit.upper_bounds_[0] <= 2 * fit.divergences_[0]
+    monkeypatch.setattr(certificate, "_AUTO_NUMBERS", 100)
+    fit = SPARDA(n_features=3, effort="fast", random_state=0).fit(X[:, :6], y)
     assert np.isnan(fit.upper_bounds_[0])
+
+
+def test_auto_certifies_an_everyday_fit():
+    X, y = load_wine(return_X_y=True)
+    for rows in (y < 2, y < 3):
+        fit = SPARDA(n_features=3, scale="pooled", random_state=0).fit(X[rows], y[rows])
+        assert fit.divergences_[0] <= fit.upper_bounds_[0] <= 1.0101 * fit.divergences_[0]
+        assert fit.certificates_[0].n_features == 3
 
 
 def test_unknown_mode_is_refused(pair):

@@ -293,7 +293,8 @@ class PrincipalDifferences(ProjectingEstimator):
         plain = self.metric == "euclidean" and isinstance(problem.divergence, Wasserstein2)
         if time_is_up():
             return None
-        return certify(samples, problem.labels, level, solution.direction, self.certify if plain else False)
+        found = solution.direction, solution.value
+        return certify(samples, problem.labels, level, found, self.certify if plain else False, time_is_up)
 
     def _check_parameters(self) -> None:
         parameters.check(self.get_params(deep=False), **self._rules)

@@ -7,18 +7,22 @@ module takes the least of all that apply, in float64, and says in a sentence whi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from princdiff.relaxation.branch_and_bound import BranchAndBound
 from princdiff.relaxation.cutting_planes import leading
 from princdiff.relaxation.entropic import solve_fast
 from princdiff.relaxation.envelope import envelope_bound
+from princdiff.relaxation.group_rows import GroupRows
 from princdiff.relaxation.relax import (
     MAX_CELLS,
     MAX_PENALISED,
@@ -31,9 +35,14 @@ from princdiff.relaxation.two_groups import MAX_DIMENSION, TwoGroups
 
 Array = npt.NDArray[Any]
 
-__all__ = ["Certificate", "upper_bound"]
+__all__ = ["NO_BOUND", "Certificate", "ProofEffort", "upper_bound"]
 
 _PENALISED_DIMENSION, _PENALISED_CELLS = 200, 1_000_000  # up to here several penalties are cheap
+_ACCURACY = 1e-3  # distance between bound and value at which envelopes of small supports stop
+_TOLERANCE = 0.01  # distance between bound and value at which branch and bound stops
+_CONES_FIRST = 5  # features up to which branch and bound mostly needs no help
+_MOST_CONES = 10  # features beyond which cones are too many for branch and bound to help
+_FIRST_SHARE = 0.3  # of the work is spent before the relaxation is solved
 _MARGIN = 1e-9  # eigenvalues are rounded; bounds are raised by this much, relatively
 
 
@@ -49,15 +58,43 @@ class Certificate:
         limit from below.
     how : str
         A sentence that says where the bound comes from.
+    n_features : int or None
+        Features that the directions may have; None: all.
     """
 
     upper_bound: float
     kind: str
     how: str
+    n_features: int | None = None
 
     def gap(self, value: float) -> float:
         """How far a value may be below the best possible: 1 - value / upper bound."""
         return 1.0 - value / self.upper_bound if self.upper_bound > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class ProofEffort:
+    """How hard to look for a bound.
+
+    Attributes
+    ----------
+    sorts : int
+        Projected rows that may be sorted to refine the bounds of small supports, about 1e7 a second.
+    work : float
+        Numbers that branch and bound may touch, about 2e8 a second.
+    relaxed : bool
+        Whether to solve the relaxation for its plan.
+    penalised : bool
+        Whether to solve penalised relaxations as well.
+    stop : callable
+        Asked again and again whether time is over.
+    """
+
+    sorts: int = 30_000_000
+    work: float = 1.5e9
+    relaxed: bool = True
+    penalised: bool = True
+    stop: Callable[[], bool] = lambda: False
 
 
 def upper_bound(
@@ -67,8 +104,7 @@ def upper_bound(
     *,
     directions: Any = None,
     sample_weight: Any = None,
-    tol: float = 1e-3,
-    budget: int = 30_000_000,
+    effort: ProofEffort | None = None,
 ) -> Certificate:
     """Bound the squared 2-Wasserstein distance over all unit directions with at most k non-zeros.
 
@@ -77,16 +113,14 @@ def upper_bound(
     X : array or scipy sparse matrix of shape (N, d)
         Pooled rows, finite.
     y : array of shape (N,)
-        Labels, two distinct values.
+        Labels, two distinct values or more.
     k : int, optional
         Non-zeros allowed; default: all features.
     directions : array of shape (d,) or (d, r), optional
         Directions that were found. They cannot change what is true, but help to look in the right place.
     sample_weight : array of shape (N,), optional
-    tol : float
-        Relative accuracy at which the bounds of small supports stop refining.
-    budget : int
-        Projected rows that may be sorted to refine the bounds of small supports (about 1e7 a second).
+    effort : ProofEffort, optional
+        How long it may take, and what is tried.
 
     Returns
     -------
@@ -95,10 +129,12 @@ def upper_bound(
     Notes
     -----
     In the order of their sharpness: k = 1 is the largest marginal divergence, exact. Two to four features
-    are covered by an envelope of quadratics (see envelope.py), tight to ``tol``. Otherwise W of the
-    relaxation's plan: its largest eigenvalue; for k < d also the sum of its k largest diagonal entries,
-    lambda_max of its soft-thresholds plus threshold times k, the penalised relaxation, and branch and bound
-    over supports.
+    are covered by an envelope of quadratics (see envelope.py), tight to 0.1 %, where there are few sets
+    of them. Branch and bound over cones of sparse directions (branch_and_bound.py) is tight to one per cent
+    where it comes to its end. Otherwise W of the relaxation's plan: its largest eigenvalue; for k < d also
+    the sum of its k largest diagonal entries, lambda_max of its soft-thresholds plus threshold times k, the
+    penalised relaxation, and branch and bound over its supports. More than two groups have the first
+    and the third.
     No array is d x d for d above 4000 (1500 for what needs the entries of W).
 
     Examples
@@ -116,20 +152,110 @@ def upper_bound(
     if k is not None and (limit != k or limit < 1):
         raise ValueError(f"k must be a whole number, at least 1, got {k}")
     limit = min(limit, n_features)
-    guides = _guides(directions, n_features)
+    found = _least(X, y, limit, _guides(directions, n_features), sample_weight, effort or ProofEffort())
+    return replace(found, n_features=limit if limit < n_features else None)
+
+
+def _least(
+    X: Any,
+    y: Any,
+    limit: int,
+    guides: Array | None,
+    sample_weight: Any,
+    effort: ProofEffort,
+) -> Certificate:
+    """The least of the bounds, cheap ones first."""
+    n_features = np.shape(X)[1]
     if limit == 1:
-        best = float(marginal_divergences(X, y, sample_weight).max())
+        best = float(_marginals(X, y, sample_weight).max())
         return _certificate(best, "the largest divergence of a single feature, which is exact.")
     found: list[Certificate] = []
-    small = min(limit, n_features)
-    if small <= 4 and _affordable(n_features, small, len(np.asarray(y)), budget):
-        envelope = _small_supports(X, y, sample_weight, small, tol, budget)
-        if envelope.upper <= (1 + 2 * tol) * envelope.value:
+    n_groups = len(np.unique(np.asarray(y)))
+    if n_groups < 2:
+        raise ValueError(f"a bound compares two groups or more; y holds {n_groups}")
+    pair = n_groups == 2
+    if pair and limit <= 4 and _affordable(n_features, limit, len(np.asarray(y)), effort.sorts):
+        envelope = _small_supports(X, y, sample_weight, limit, effort.sorts)
+        if envelope.upper <= (1 + 2 * _ACCURACY) * envelope.value:
             return envelope.certificate
         found.append(envelope.certificate)
-    found += _from_plan(X, y, limit, guides, sample_weight, np.random.default_rng(0))
+    search = _cone_search(X, y, sample_weight, limit, guides, effort)
+    relaxed = pair and effort.relaxed
+    if search is not None and (limit <= _CONES_FIRST or not relaxed):
+        own = search.certificate(_FIRST_SHARE * effort.work if relaxed else effort.work)
+        if search.proved or not relaxed:
+            return own
+        found.append(own)
+    if relaxed:
+        found += _from_plan(X, y, limit, guides, sample_weight, effort, search)
     proven = [c for c in found if c.kind == "certificate"]
-    return min(proven or found, key=lambda c: c.upper_bound)
+    best_so_far = min(proven or found, key=lambda c: c.upper_bound, default=NO_BOUND)
+    if search is None or search.closed_by(best_so_far):
+        return best_so_far
+    return min(search.certificate(effort.work), best_so_far, key=lambda c: c.upper_bound)
+
+
+def _marginals(X: Any, y: Any, sample_weight: Any) -> Array:
+    """Divergence of every single feature, for two groups or more."""
+    if len(np.unique(np.asarray(y))) == 2:
+        return marginal_divergences(X, y, sample_weight)
+    values = np.zeros(np.shape(X)[1])
+    for start in range(0, len(values), 256):
+        columns = np.arange(start, min(start + 256, len(values)))
+        rows = GroupRows.from_rows((X.tocsc() if sparse.issparse(X) else X)[:, columns], y, sample_weight)
+        axes = np.arange(rows.n_features)[:, None]
+        gaps = rows.gaps(axes, np.ones((rows.n_features, 1)), inside=True)
+        values[columns[rows.columns]] = (gaps**2).sum(axis=(1, 2)) * rows.scale**2 * rows.unit**2
+    return values
+
+
+@dataclass
+class _ConeSearch:
+    """Branch and bound over cones, and what it says in the units of the data."""
+
+    search: BranchAndBound
+    rows: GroupRows
+    k: int
+    stop: Callable[[], bool]
+    proved: bool = False
+
+    def certificate(self, work: float) -> Certificate:
+        progress = self.search.run(work, self.stop)
+        self.proved = progress.proved
+        what = f"at most {self.k} features" if self.k < self.rows.n_columns else "any features"
+        how = f"branch and bound over directions with {what}, {progress.n_plans} plans"
+        if progress.n_excluded:
+            how += f"; {progress.n_excluded} of {self.rows.n_columns} features were excluded at once"
+        how += "." if progress.proved else "; stopped early."
+        return _certificate(progress.upper * self.rows.unit**2, how)
+
+    def closed_by(self, bound: Certificate) -> bool:
+        """Take in a bound from elsewhere; whether nothing is left to do then."""
+        if bound.kind != "certificate":
+            return False
+        self.search.lower_roof(bound.upper_bound / self.rows.unit**2)
+        return self.search.finished
+
+
+def _cone_search(
+    X: Any, y: Any, sample_weight: Any, k: int, guides: Array | None, effort: ProofEffort
+) -> _ConeSearch | None:
+    """Branch and bound where one round over the features fits into the work."""
+    n_rows, d = np.shape(X)
+    if k > _MOST_CONES or n_rows * d * d > effort.work:
+        return None
+    rows = GroupRows.from_rows(X, y, sample_weight)
+    start = np.zeros(d)
+    if guides is not None:
+        heavy = np.argsort(-np.abs(guides[:, 0]), kind="stable")[:k]
+        start[heavy] = guides[heavy, 0]
+    search = BranchAndBound(rows, k, start, _TOLERANCE)
+    if search.first_step > effort.work:
+        return None
+    return _ConeSearch(search, rows, k, effort.stop)
+
+
+NO_BOUND = Certificate(float("inf"), "", "no bound was found.")
 
 
 def _certificate(value: float, how: str, kind: str = "certificate") -> Certificate:
@@ -158,10 +284,10 @@ class _Small:
     certificate: Certificate
 
 
-def _small_supports(X: Any, y: Any, sample_weight: Any, size: int, tol: float, budget: int) -> _Small:
+def _small_supports(X: Any, y: Any, sample_weight: Any, size: int, budget: int) -> _Small:
     problem = TwoGroups.from_rows(X, y, sample_weight, reduce=False)
     supports = np.array(list(combinations(range(problem.dimension), size)))
-    found = envelope_bound(problem, supports, tol, budget)
+    found = envelope_bound(problem, supports, _ACCURACY, budget)
     scale = problem.unit**2
     what = f"all {len(supports)} sets of {size} features" if len(supports) > 1 else "all directions"
     how = f"an envelope of {found.n_plans} optimal plans over {what}, bounded between them as well."
@@ -169,9 +295,17 @@ def _small_supports(X: Any, y: Any, sample_weight: Any, size: int, tol: float, b
 
 
 def _from_plan(
-    X: Any, y: Any, k: int, guides: Array | None, sample_weight: Any, rng: np.random.Generator
+    X: Any,
+    y: Any,
+    k: int,
+    guides: Array | None,
+    sample_weight: Any,
+    effort: ProofEffort | None = None,
+    search: _ConeSearch | None = None,
 ) -> list[Certificate]:
-    """Every bound that the relaxation's plan gives."""
+    """Every bound that the relaxation's plan gives; branch and bound is given the plan as well."""
+    effort = effort or ProofEffort()
+    rng = np.random.default_rng(0)  # of the relaxation's start: the bound holds for any
     d, rows = np.shape(X)[1], len(np.asarray(y))
     if min(d, rows) > MAX_DIMENSION:
         return [_estimate(X, y, guides, sample_weight)]
@@ -184,15 +318,22 @@ def _from_plan(
         state = solve_fast(problem, 0.0, rng, tol=0.01)
         coupling, source, dense = state.coupling, "the relaxation's plan", state.upper
     found = [_certificate(dense * scale, f"the largest eigenvalue of W of {source}.")]
+    whole = None
+    if d <= MAX_PENALISED and (k < d or search is not None):
+        whole = coupling if problem.basis is None else problem.basis @ coupling @ problem.basis.T
+        if search is not None:
+            search.search.add_plan(search.rows.rescale(whole, problem.unit))
     if k < d:
-        found += _sparse(problem, coupling, dense, k, source, rng)
+        found += _sparse(problem, coupling, whole, k, source)
+        if effort.penalised and d <= MAX_PENALISED:
+            found += _penalised(problem, dense, k, rng)
     return found
 
 
 def _sparse(
-    problem: TwoGroups, coupling: Array, dense: float, k: int, source: str, rng: np.random.Generator
+    problem: TwoGroups, coupling: Array, whole: Array | None, k: int, source: str
 ) -> list[Certificate]:
-    """Bounds for k-sparse directions."""
+    """Bounds for k-sparse directions, from W in the problem's coordinates and, where small, the data's."""
     scale = problem.unit**2
     if problem.basis is None:
         diagonal = np.diag(coupling)
@@ -204,9 +345,7 @@ def _sparse(
             f"the {k} largest diagonal entries of W of {source}.",
         )
     ]
-    d = problem.n_features
-    if d <= MAX_PENALISED:
-        whole = coupling if problem.basis is None else problem.basis @ coupling @ problem.basis.T
+    if whole is not None:
         value, threshold = threshold_bound(whole, k)
         found.append(
             _certificate(
@@ -223,7 +362,6 @@ def _sparse(
                 + (", solved to the end." if proven else ", stopped early."),
             )
         )
-        found += _penalised(problem, dense, k, rng)
     return found
 
 

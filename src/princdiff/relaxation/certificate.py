@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from math import comb
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
-from princdiff.relaxation.bounds import Certificate, upper_bound
+from princdiff.relaxation.bounds import Certificate, ProofEffort, upper_bound
 
-_CHEAP_SORTS = 10_000_000
-_PLANS = {2: 4, 3: 25, 4: 400}
-_CHEAP_ROWS, _CHEAP_FEATURES = 400, 60
+# What "auto" may spend: a share of what a comparison with its permutations takes.
+_AUTO_SORTS, _AUTO_WORK = 1_000_000, 5e7
+_AUTO_NUMBERS = 3_000_000
+_AUTO_ROWS, _AUTO_FEATURES = 600, 60
+# Above so many times the value found a bound says nothing, and "auto" leaves it out.
+_WORTH_SAYING = 2.0
 
 
 def certify(
-    samples: Samples, labels: Labels, level: int, direction: NDArray[np.float64], mode: bool | str
+    samples: Samples,
+    labels: Labels,
+    level: int,
+    found: tuple[NDArray[np.float64], float],
+    mode: bool | str,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Certificate | None:
     """Bound on the divergence of any unit direction with at most ``level`` features.
 
@@ -26,43 +34,40 @@ def certify(
     samples : Samples
         Pooled rows.
     labels : Labels
-        One column. More than two groups have no certificate.
+        One column.
     level : int
         Features allowed.
-    direction : array of shape (n_features,)
-        The direction found, as a guide.
+    found : array of shape (n_features,) and float
+        The direction found, as a guide, and its divergence.
     mode : {True, False, "auto"}
-        "auto": only where it costs no more than a fit.
+        "auto": only where it costs no more than a fit, and says something.
+    stop : callable
+        Whether time is over: the bound then stands as it is.
 
     Returns
     -------
     Certificate or None
     """
-    if mode is False or labels.n_groups != 2 or not samples.varying.any():
+    if mode is False or not samples.varying.any():
         return None
-    # Plans of weighted rows cost many times those of equal ones.
-    if mode == "auto" and (
-        samples.columns_per_pass is not None
-        or not _cheap(samples, level)
-        or (labels.weights is not None and min(level, samples.n_features) > 3)
-    ):
+    automatic = mode == "auto"
+    numbers = samples.n_rows * samples.n_features
+    if automatic and (samples.columns_per_pass is not None or (level > 1 and numbers > _AUTO_NUMBERS)):
         return None
-    return upper_bound(
+    small = samples.n_rows <= _AUTO_ROWS and samples.n_features <= _AUTO_FEATURES
+    effort = ProofEffort(stop=stop)
+    if automatic:
+        # plans of weighted rows cost many times those of equal ones
+        relaxed = small and labels.weights is None
+        effort = ProofEffort(_AUTO_SORTS, _AUTO_WORK, relaxed=relaxed, penalised=False, stop=stop)
+    direction, value = found
+    bound = upper_bound(
         samples.scaled_rows(labels),
         labels.codes[0],
         level,
         directions=direction,
         sample_weight=labels.weights,
+        effort=effort,
     )
-
-
-def _cheap(samples: Samples, level: int) -> bool:
-    """Exact small cases, and small problems over all features."""
-    n_features = samples.n_features
-    if level == 1:
-        return True
-    small = min(level, n_features)
-    if small in _PLANS and comb(n_features, small) * _PLANS[small] * samples.n_rows <= _CHEAP_SORTS:
-        return True
-    dense = level >= n_features and n_features <= _CHEAP_FEATURES
-    return dense and samples.n_rows <= _CHEAP_ROWS
+    loose = bound.upper_bound > _WORTH_SAYING * value
+    return None if not np.isfinite(bound.upper_bound) or (automatic and loose) else bound

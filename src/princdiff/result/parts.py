@@ -110,10 +110,13 @@ class CertificatePart:
         Whether the bound is proved.
     how : str
         How it was found, or why there is none.
+    n_features : int or None
+        Features that a direction may have; None: all.
     """
 
     kind: str = ""
     how: str = ""
+    n_features: int | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -22,6 +22,8 @@ _NAMED = 4
 _HUB_PAIRS, _HUB_SHARE = 3, 0.6
 _BARE = ("yes", "no", "true", "false", "y", "n", "t", "f")
 _DIRECTION_FEATURES = 3
+# How much better a direction can be at most: what is called nothing, and what is called loose.
+_NOTHING_MORE, _LOOSE = 0.0101, 0.25
 # A feature's part so many times an even one stands out.
 _STANDS_OUT = 2.0
 SHARPEST = "sharpest contrast"
@@ -321,18 +323,33 @@ def kind_sentence(result: DifferenceResult) -> str:
 
 
 def certainty(result: DifferenceResult) -> str:
-    """How far below the global optimum the direction can be."""
-    bound = result.upper_bound
+    """How much more any direction could separate the groups."""
+    bound, value = result.upper_bound, float(result.divergences[0])
     if not np.isfinite(bound) or bound <= 0:
         return result.certificate.how or "No bound on the best possible direction was computed."
-    gap = max(0.0, 1 - float(result.divergences[0]) / bound)
-    proven = result.certificate.kind == "certificate"
-    words = "is at most" if proven else "is, by an estimate that is no proof, about"
-    amount = "0.01" if gap < 1e-4 else f"{100 * gap:.2g}"
-    sentence = f"The direction found {words} {amount} % below the best possible one."
-    if gap > 0.2:
-        sentence += " The bound is loose here, as it often is with many features and few rows."
-    return sentence
+    allowed = result.certificate.n_features
+    features = "" if allowed is None else f" with at most {allowed} feature{'s' if allowed > 1 else ''}"
+    more = max(bound / value - 1, 0.0) if value > 0 else np.inf
+    if result.certificate.kind != "certificate":
+        return f"A direction{features} separates the groups at most {_more(more)} more, by an estimate."
+    if more <= _NOTHING_MORE:
+        return f"No direction{features} separates the groups more (proved to within {_more(more)})."
+    if more <= _LOOSE:
+        return f"A direction{features} could separate the groups at most {_more(more)} more (proved)."
+    return (
+        f"A direction{features} could separate the groups at most {_more(more)} more (proved); the bound is "
+        "loose here, as it often is with many features and few rows."
+    )
+
+
+def _more(share: float) -> str:
+    """A share in per cent, rounded up to two digits."""
+    if not np.isfinite(share):
+        return "any amount"
+    percent = max(100 * share, 0.01)
+    digits = 1 - int(np.floor(np.log10(percent)))
+    # what is a round number but for rounding stays one
+    return f"{np.ceil(percent * 10.0**digits - 1e-5) / 10.0**digits:.6g} %"
 
 
 def test_sentence(result: DifferenceResult) -> str:
