@@ -42,7 +42,8 @@ def quick_answer(
         prepared, keys = in_canonical_order(prepare(*tables, groups=groups, missing=missing))  # type: ignore[arg-type]
         run = Run.from_options(random_state, None, False)
         comparison = Comparison(prepared, Options(n_permutations=n_permutations), run, Clock(), keys)
-        pvalue = comparison._test()[0]
+        found = comparison._test()
+        pvalue = float("nan") if found is None else float(found.pvalue)
         chosen = comparison._select(pvalue)[0]
     named = dict.fromkeys(
         column for column, selected in zip(prepared.origin, chosen["selected"], strict=True) if selected
