@@ -134,16 +134,17 @@ def test_more_rows_and_columns_than_can_be_decomposed_give_an_estimate(monkeypat
 
 
 def test_a_plan_made_in_slices_is_feasible(monkeypatch):
-    X, y = make_block_gaussians(6, 60, n_samples_second=45, random_state=0)
+    X, y = make_block_gaussians(12, 60, n_samples_second=45, random_state=0)
     weight = np.random.default_rng(0).uniform(0.5, 2, len(y))
     problem = TwoGroups.from_rows(X, y, weight)
     matrix = sliced_coupling(problem, np.random.default_rng(0), rows=13, sample=30)
     rng = np.random.default_rng(1)
     for _ in range(50):
-        v = rng.normal(size=6)
+        v = rng.normal(size=12)
         v /= np.linalg.norm(v)
         J = line_divergences((problem.x @ v)[:, None], (problem.y @ v)[:, None], problem.a, problem.b)[0]
         assert v @ matrix @ v >= J + (problem.shift @ v) ** 2 - 1e-12
+    # More features than branch and bound over cones can help with.
     monkeypatch.setattr(certificate_module, "MAX_CELLS", 100)
     found = upper_bound(X, y, sample_weight=weight)
     assert "slice" in found.how
