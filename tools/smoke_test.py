@@ -21,9 +21,11 @@ from princdiff.kernels import engine
 def run(arguments: list[str]) -> None:
     """Compare two small tables in Python and on the command line."""
     wanted = {"--compiled": "compiled", "--numpy": "numpy"}
+    found = engine()
+    name = "numpy" if found.library is None else "compiled"
     for argument in arguments:
-        if engine() != wanted[argument]:
-            raise SystemExit(f"the engine is {engine()!r}, not {wanted[argument]!r}")
+        if name != wanted[argument]:
+            raise SystemExit(f"the engine is {name} ({found.reason}), not {wanted[argument]}")
     rng = np.random.default_rng(0)
     before, after = rng.normal(size=(40, 4)), rng.normal(size=(40, 4))
     after[:, 2] += 2
