@@ -50,7 +50,7 @@ _GROWTH = 20.0
 # Part of the budget that a test has at least.
 _LEAST_TEST = 0.2
 # Numbers times relabellings up to which a test is quick, and relabellings to see how long another takes.
-_QUICK, _MINI = 3 * 10**8, 9
+_QUICK, _MINI = 3 * 10**8, (9, 39)
 # Of every group, where a test is made on a part of the rows; and relabellings that are worth more than rows.
 _FEWEST_ROWS, _WANTED = 50, 99
 # Seconds about that a test takes for one number and labelling, and that the tables take for one number and
@@ -393,20 +393,29 @@ class Comparison:
         asked = self.options.n_permutations
         if self.data.rows.shape[0] * self.data.rows.shape[1] * asked < _QUICK:
             return
-        begin = time.monotonic()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            _permuted(self.problem, self.how, _MINI)
-        # At most: what is done once for all relabellings is counted here with each of them.
-        expected = (time.monotonic() - begin) / (_MINI + 1) * (asked + 1)
+        expected = self._expected_seconds(asked)
         if expected > policy.LONG:
             # Warnings are collected and shown at the end, which would be late.
             _LOG.warning(
-                "princdiff: the test takes at most about %s (%d relabellings); n_permutations= or "
-                "time_budget= make it shorter",
+                "princdiff: the test takes about %s (%d relabellings); n_permutations= or time_budget= "
+                "make it shorter",
                 _duration(expected),
                 asked,
             )
+
+    def _expected_seconds(self, count: int) -> float:
+        """Time of a test, judged by two small ones on a part of the rows."""
+        part = _part_of_rows(self.problem, 1 / policy.FEWER_ROWS, self.how)
+        seconds = []
+        for small in _MINI:
+            begin = time.monotonic()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                _permuted(part, self.how, small)
+            seconds.append(time.monotonic() - begin)
+        each = max(seconds[1] - seconds[0], 0.0) / (_MINI[1] - _MINI[0])
+        once = max(seconds[0] - each * (_MINI[0] + 1), 0.0)
+        return (once + each * (count + 1)) * self.problem.n_rows / part.n_rows
 
     # Features.
 

@@ -48,6 +48,9 @@ def assert_agrees(name, values, labels):
     unit = spread**divergence.degree
     np.testing.assert_allclose(alone / unit, exact / unit, atol=3e-6)
     np.testing.assert_allclose(together / unit, exact / unit, atol=3e-6)
+    if divergence.degree == 1 and not clearly_apart(values, spread):
+        # Slopes jump where rows tie, and single precision cannot tell whether these do.
+        return
     # A slope is a share of a row in the value, over the spread.
     size = (unit / spread / values.shape[1])[:, None]
     largest = 1.0 if labels.weights is None else labels.weights.max() / labels.weights.mean()
@@ -56,6 +59,12 @@ def assert_agrees(name, values, labels):
     tolerance = 2e-5 * largest * few + (np.finfo(np.float32).smallest_subnormal / size).max()
     np.testing.assert_allclose(slopes / size, exact_slopes / size, atol=tolerance)
     assert (slopes[~inside] == 0).all()
+
+
+def clearly_apart(values, spread):
+    """Whether rows that are not equal differ by more than the rounding of the spread."""
+    gaps = np.diff(np.sort(values.astype(np.float64), axis=1), axis=1) / spread[:, None]
+    return not ((gaps > 0) & (gaps < 5e-7)).any()
 
 
 def apart(rng, n_columns, n_rows):
