@@ -56,6 +56,9 @@ def leading_sentence(found: PermutationResult) -> str:
     ]
     if min(along, default=0.0) > LEVEL:
         return f"They differ, but not along any one direction: in {words}."
+    if lead.family == "columns":
+        # Columns that differ by themselves need not differ a little.
+        return "They differ most clearly in many features at once."
     return f"They differ most clearly not along one direction, but in {words}."
 
 
