@@ -397,14 +397,17 @@ class Comparison:
         if expected > policy.LONG:
             # Warnings are collected and shown at the end, which would be late.
             _LOG.warning(
-                "princdiff: the test takes about %s (%d relabellings); n_permutations= or time_budget= "
-                "make it shorter",
+                "princdiff: the test takes at most about %s (%d relabellings); n_permutations= or "
+                "time_budget= make it shorter",
                 _duration(expected),
                 asked,
             )
 
     def _expected_seconds(self, count: int) -> float:
-        """Time of a test, judged by two small ones on a part of the rows."""
+        """Time of a test, judged by two small ones on a part of the rows.
+
+        An upper bound: where rows are very many, some steps look at a sample that does not grow with them.
+        """
         part = _part_of_rows(self.problem, 1 / policy.FEWER_ROWS, self.how)
         seconds = []
         for small in _MINI:
