@@ -164,8 +164,8 @@ def power(arguments) -> None:
             )
 
 
-def difference(kind: str, seed: int, d: int = 60, n: int = 100):
-    """Several kinds of difference, on independent or on correlated features."""
+def difference(kind: str, seed: int, d: int = 60, n: int = 100, spread: float = 2.0):
+    """Some of the features differ; independent features or, "correlated", three factors in all of them."""
     rng = np.random.default_rng([11, seed])
     X, y = rng.standard_normal((2 * n, d)), np.repeat([0, 1], n)
     if kind.startswith("correlated"):
@@ -175,7 +175,7 @@ def difference(kind: str, seed: int, d: int = 60, n: int = 100):
     elif kind.endswith("shift of all"):
         X[n:] += 0.12 * rng.choice([-1, 1], size=d)
     elif kind.endswith("spread of one"):
-        X[n:, 0] *= 2.0
+        X[n:, 0] *= spread
     elif kind.endswith("dependence of two"):
         X[n:, 1] = 0.9 * X[n:, 0] + np.sqrt(1 - 0.81) * X[n:, 1]
     elif kind.endswith("dependence of ten"):

@@ -24,6 +24,7 @@ import numpy as np
 from scipy.stats import binom
 from sklearn.ensemble import RandomForestClassifier
 
+from benchmarks.inference import difference
 from benchmarks.two_sample import mmd, pvalue
 from princdiff import permutation_test
 from princdiff.datasets import make_block_gaussians
@@ -52,33 +53,14 @@ def blobs(seed: int):
     return X + noise, np.repeat([0, 1], 250)
 
 
-def features(kind: str, seed: int, d: int = 60, n: int = 100):
-    """Some of 60 features differ; independent features or, "correlated", three factors in all of them."""
-    rng = np.random.default_rng([11, seed])
-    X, y = rng.standard_normal((2 * n, d)), np.repeat([0, 1], n)
-    if kind.startswith("correlated"):
-        X = X + rng.standard_normal((2 * n, 3)) @ rng.standard_normal((3, d))
-    if kind.endswith("shift of one"):
-        X[n:, 0] += 0.7
-    elif kind.endswith("shift of all"):
-        X[n:] += 0.12 * rng.choice([-1, 1], size=d)
-    elif kind.endswith("spread of one"):
-        X[n:, 0] *= 1.8
-    elif kind.endswith("dependence of two"):
-        X[n:, 1] = 0.9 * X[n:, 0] + np.sqrt(1 - 0.81) * X[n:, 1]
-    elif kind.endswith("dependence of ten"):
-        X[n:, :10] = np.sqrt(0.6) * X[n:, :10] + np.sqrt(0.4) * rng.standard_normal((n, 1))
-    return X, y
-
-
 KINDS = {
     "Fig. 1c blocks, d = 60": lambda seed: make_block_gaussians(60, 100, random_state=1000 + seed),
-    "shift of one of 60": lambda seed: features("shift of one", seed),
-    "shift of all of 60": lambda seed: features("shift of all", seed),
-    "spread of one of 60": lambda seed: features("spread of one", seed),
-    "dependence of two of 60": lambda seed: features("dependence of two", seed),
-    "correlated, shift of one": lambda seed: features("correlated, shift of one", seed),
-    "correlated, dependence of ten": lambda seed: features("correlated, dependence of ten", seed),
+    "shift of one of 60": lambda seed: difference("shift of one", seed),
+    "shift of all of 60": lambda seed: difference("shift of all", seed),
+    "spread of one of 60": lambda seed: difference("spread of one", seed, spread=1.8),
+    "dependence of two of 60": lambda seed: difference("dependence of two", seed),
+    "correlated, shift of one": lambda seed: difference("correlated, shift of one", seed),
+    "correlated, dependence of ten": lambda seed: difference("correlated, dependence of ten", seed),
     "scale mixture, d = 30": scale_mixture,
     "blobs, d = 2": blobs,
 }

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.certificates import small_problem
 from princdiff.data.labels import Labels
 from princdiff.datasets import make_block_gaussians
 from princdiff.divergences import get
@@ -19,30 +20,6 @@ from princdiff.relaxation.group_rows import GroupRows
 def divergences(X, y, weight, V):
     labels = Labels(y[None], int(y.max()) + 1, weights=weight)
     return get("wasserstein2").value(V @ X.T, labels.repeat(len(V)))
-
-
-def random_problem(seed):
-    """Rows, labels, weights or None, and k: ties, copies, unequal scales, two groups or three."""
-    rng = np.random.default_rng(seed)
-    d = int(rng.integers(1, 9))
-    n_groups = 2 if seed % 4 else 3
-    y = np.repeat(np.arange(n_groups), rng.integers(1, 10, n_groups))
-    X = rng.normal(size=(len(y), d))
-    match seed % 7:
-        case 0:
-            X = np.round(X)
-        case 1:
-            X[y == 0] += 3 * rng.normal(size=d)
-        case 2:
-            X = X * 10.0 ** rng.integers(-2, 3, d) + 50
-        case 3:
-            X[:, -1] = X[:, 0]
-        case 4:
-            X = (X > 0).astype(float)
-        case 5:
-            X = X @ rng.normal(size=(d, d))
-    weight = rng.integers(1, 4, len(y)).astype(float) if seed % 3 == 0 else None
-    return X, y, weight, int(rng.integers(1, d + 1)), rng
 
 
 def brute_force(X, y, weight, k, rng):
@@ -65,7 +42,7 @@ def brute_force(X, y, weight, k, rng):
 def test_never_below_brute_force(block):
     proved = 0
     for seed in range(20 * block, 20 * block + 20):
-        X, y, weight, k, rng = random_problem(seed)
+        X, y, weight, k, rng = small_problem(seed)
         best, where = brute_force(X, y, weight, k, rng)
         rows = GroupRows.from_rows(X, y, weight)
         tol = (0.01, 0.001, 0.1)[seed % 3]
