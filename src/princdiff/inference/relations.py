@@ -3,7 +3,8 @@
 What each feature does by itself is taken out first: values become normal scores of their ranks within
 their group, so that shifts, spreads and other monotone changes of single features leave no trace. Then labels
 are permuted, and the correlations of the groups compared, pair by pair, with scores that are comparable and
-the step-down maximum over pairs, as for single features.
+the step-down maximum over pairs, as for single features. Of many pairs most are of features that have
+nothing to do with each other: half of the error is for those that depend on each other, labels ignored.
 
 Ranks cannot take out everything from features with few values: a flag that becomes rare, or counts that
 become small, correlate less with everything. What that means for the names is decided in `attribution`.
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.special import chdtri, ndtri
+from scipy.special import chdtri, expit, ndtri
 from scipy.stats import rankdata
 
 from princdiff.inference.contrasts import Relabellings
@@ -131,13 +132,19 @@ def relation_scores(
     features = _features_looked_at(rows)
     rows, labellings = _rows_looked_at(rows, labellings, len(features) * (len(features) - 1) // 2)
     values = _normal_scores_within(rows, features, labellings)
-    table = _Leaders(labellings, len(features) * (len(features) - 1) // 2)
+    own = units[features]
+    # Below the diagonal pairs would be counted twice.
+    wanted = np.triu(own[:, None] != own, 1)
+    advantages = _advantages(values, values, wanted, labellings.weights)
+    table = _Leaders(labellings, int(wanted.sum()))
     for start, stop in _pair_blocks(len(features), labellings.n_labellings):
-        # A rectangle of pairs; below its diagonal they would be counted twice.
         sums = _GroupSums(values[:, start:], slice(0, stop - start), slice(0, None), labellings)
         first, second = np.meshgrid(features[start:stop], features[start:], indexing="ij")
-        wanted = (first < second) & (units[first] != units[second])
-        table.add(sums, np.column_stack([first.ravel(), second.ravel()]), wanted.ravel(), n_jobs)
+        part = np.s_[start:stop, start:]
+        block = _Block(
+            np.column_stack([first.ravel(), second.ravel()]), wanted[part].ravel(), advantages[part].ravel()
+        )
+        table.add(sums, block, n_jobs)
     return table.finished(features)
 
 
@@ -175,6 +182,8 @@ def product_relation_scores(
     plain = factors[:, 1] < 0
     left[:, plain] = scores[:, np.searchsorted(single, factors[plain, 0])]
     values = _normal_scores_within(rows, others, labellings)
+    everything = np.ones((len(factors), len(others)), dtype=bool)
+    advantages = _advantages(left, values, everything, labellings.weights)
     table = _Leaders(labellings, len(factors) * len(others))
     width = max(1, _BLOCK_STATISTICS // (labellings.n_labellings * len(factors)))
     for start in range(0, len(others), width):
@@ -182,12 +191,50 @@ def product_relation_scores(
         both = np.concatenate([left, values[:, start : start + width]], axis=1)
         sums = _GroupSums(both, slice(0, len(factors)), slice(len(factors), None), labellings)
         triples = np.column_stack([np.repeat(factors, len(part), axis=0), np.tile(part, len(factors))])
-        table.add(sums, triples, np.ones(len(triples), dtype=bool), n_jobs)
+        own = advantages[:, start : start + width].ravel()
+        table.add(sums, _Block(triples, np.ones(len(triples), dtype=bool), own), n_jobs)
     return table.finished(others)
 
 
+# Share of the error of all pairs that is for those which depend on each other over all rows, labels ignored.
+_FAVOURED = 0.5
+
 # A correlation beyond this in every group means that one feature follows from the other.
 _DETERMINED = 0.999
+
+
+def _advantages(
+    left: NDArray[np.float32],
+    right: NDArray[np.float32],
+    wanted: NDArray[np.bool_],
+    weights: NDArray[np.float64] | None,
+) -> NDArray[np.float32]:
+    """What is added to the scores of pairs, log(n_pairs x share of the error), shape (n_left, n_right).
+
+    Half of the error is shared equally. The other half goes to pairs that depend on each other over all
+    rows, by the odds that they do: where a dependence changes it is mostly there in the pool, only weaker.
+    Labels play no part, so it is the same for every labelling. Of independent features no pair is favoured
+    much.
+    """
+    weights = np.ones(len(left)) if weights is None else weights
+    share = (weights / weights.sum()).astype(np.float32)
+    correlation = (left * share[:, None]).T @ right
+    seen = wanted & (np.abs(correlation) < _DETERMINED)
+    n_pairs = max(1, int(seen.sum()))
+    effective = float(weights.sum() ** 2 / (weights**2).sum())
+    # A likelihood ratio against odds of one in n_pairs: ratio / (ratio + n_pairs).
+    evidence = 0.5 * effective * correlation.astype(np.float64) ** 2
+    belief = np.where(seen, expit(evidence - np.log(n_pairs)), 0.0)
+    favoured = _FAVOURED * n_pairs * belief / max(belief.sum(), 1e-300)
+    return np.log(1 - _FAVOURED + favoured).astype(np.float32)
+
+
+class _Block(NamedTuple):
+    """Pairs that are scored together: their features, whether they are wanted, and their advantages."""
+
+    pairs: NDArray[np.intp]
+    wanted: NDArray[np.bool_]
+    advantages: NDArray[np.float32]
 
 
 class _Leaders:
@@ -202,10 +249,9 @@ class _Leaders:
         self._rest = np.zeros(labellings.n_labellings, dtype=np.float32)
         self._n_pairs = 0
 
-    def add(
-        self, sums: _GroupSums, pairs: NDArray[np.intp], wanted: NDArray[np.bool_], n_jobs: int | None
-    ) -> None:
+    def add(self, sums: _GroupSums, block: _Block, n_jobs: int | None) -> None:
         """Score a block of pairs, those that are wanted."""
+        pairs, wanted, advantages = block
         if not wanted.any():
             return
         self._n_pairs += int(wanted.sum())
@@ -213,11 +259,15 @@ class _Leaders:
         # Features that determine each other do so under every labelling: what differs is rounding.
         observed = sums.observed_correlations()
         wanted = wanted & (np.abs(observed).min(axis=0) < _DETERMINED)
-        statistics[:, ~wanted] = 0.0
         # Copies of each other, whose correlation is one in every group but for rounding.
-        statistics[statistics < sums.rounding] = 0.0
+        least = np.where(wanted, np.float32(sums.rounding), np.float32(np.inf))
+        for row in statistics:
+            row *= row >= least
         prior = np.sqrt(8 / (self._labellings.n_groups - 1))
         scores = gamma_scores(statistics, above=self._above, prior=prior, overwrite=True)
+        for row in scores:
+            # A score of zero is one that was not worth computing.
+            np.add(row, advantages, out=row, where=row > 0)
         leading = np.argsort(np.where(wanted, -scores[0], 1.0), kind="stable")
         leading = leading[: min(_KEPT, max(1, int(wanted.sum())))]
         self._pairs.append(pairs[leading])

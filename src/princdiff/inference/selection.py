@@ -220,7 +220,8 @@ def select_features(
     pairs that do not differ have jointly the same distribution in the groups; for pairs, after each feature
     is brought to normal scores within its group, which makes that part approximate. Of the error 60 %
     is for single features, 25 % for pairs, and 15 % for the relations of further features to those already
-    named, their squares and products; where there are flags or categories 75 %, 15 % and 10 %. The largest
+    named, their squares and products; where there are flags or categories 75 %, 15 % and 10 %. Half of what
+    is for pairs goes to those that depend on each other over all rows, labels ignored. The largest
     score is itself a test of the whole difference at level ``alpha``, so nothing is named where nothing
     differs but for that chance.
 
