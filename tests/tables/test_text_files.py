@@ -261,8 +261,13 @@ def test_interrupt_while_reading(tmp_path):
     from princdiff.tables.text_files import TextFile, read_text
 
     content = b"u,v\n" + b"1.5,2.5\n" * 500_000
-    with pytest.raises(KeyboardInterrupt):
-        read_text(TextFile("a.csv", lambda: Interrupted(content), ","))
+    # A suite started in the background of a shell ignores the signal.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            read_text(TextFile("a.csv", lambda: Interrupted(content), ","))
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_nul_characters_are_no_missing_values(tmp_path):
