@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from princdiff import SPARDA, compare, compare_groups, deadline
+from princdiff import SPARDA, compare, compare_groups, deadline, time_budget
 from princdiff import comparison_steps as steps
 from princdiff.data.labels import Labels
-from princdiff.data.problem import Design
+from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.samples import Samples
 from princdiff.deadline import OutOfTime, give_up_if_late, part_of_the_time, time_is_up, undivided, until
 from princdiff.divergences import Wasserstein2
@@ -116,9 +116,9 @@ def test_levels_that_were_not_looked_at_bring_nothing_new():
 
 def test_relabellings_are_given_up_not_cut_short():
     X, y = table()
-    problem = steps.Problem.from_arrays(X, y)
+    problem = Problem.from_arrays(X, y)
     with until(PAST, strict=True), pytest.raises(OutOfTime):
-        run_permutations(problem, steps.Run(0), PermutationOptions(n_permutations=19))
+        run_permutations(problem, Run(0), PermutationOptions(n_permutations=19))
 
 
 class Clock:
@@ -149,7 +149,7 @@ def clock(monkeypatch):
 def paid_tests(monkeypatch, clock, each):
     """Tests that cost so many seconds for a row and a labelling; rows and relabellings of those done."""
     done = []
-    true = steps._permuted
+    true = time_budget._permuted
 
     def permuted(problem, run, count):
         clock.pay(each * problem.n_rows * (count + 1))
@@ -159,7 +159,7 @@ def paid_tests(monkeypatch, clock, each):
             found = true(problem, run, min(count, 3))
         return replace(found, n_permutations=count, pvalue=1 / (count + 1))
 
-    monkeypatch.setattr(steps, "_permuted", permuted)
+    monkeypatch.setattr(time_budget, "_permuted", permuted)
     return done
 
 
@@ -185,18 +185,18 @@ def test_a_test_obeys_its_part_of_the_budget(monkeypatch, clock, each):
 def test_a_part_of_the_rows_is_as_large_in_every_group():
     X, _ = table(3000)
     y = np.repeat(["few", "some", "many"], [50, 450, 2500])
-    problem = steps.Problem.from_arrays(X, y)
-    part = steps._part_of_rows(problem, 0.3, steps.Run(0))
+    problem = Problem.from_arrays(X, y)
+    part = time_budget.part_of_rows(problem, 0.3, Run(0))
     assert part.sizes.tolist() == [50, 750, 135]
-    again = steps._part_of_rows(problem, 0.3, steps.Run(0))
+    again = time_budget.part_of_rows(problem, 0.3, Run(0))
     np.testing.assert_array_equal(part.rows, again.rows)
-    assert steps._part_of_rows(problem, 1.0, steps.Run(0)) is problem
+    assert time_budget.part_of_rows(problem, 1.0, Run(0)) is problem
 
 
 def test_blocks_are_not_torn_apart():
     X, y = table(3000)
-    problem = steps.Problem.from_arrays(X, y, design=Design(blocks=np.arange(3000) // 2, permute="within"))
-    assert steps._part_of_rows(problem, 0.1, steps.Run(0)) is problem
+    problem = Problem.from_arrays(X, y, design=Design(blocks=np.arange(3000) // 2, permute="within"))
+    assert time_budget.part_of_rows(problem, 0.1, Run(0)) is problem
 
 
 def test_selection_does_with_less(monkeypatch, clock):
@@ -242,7 +242,7 @@ def test_pairs_of_groups_share_the_budget(monkeypatch, clock):
 
 def test_long_tests_are_announced(monkeypatch, clock, caplog):
     X, y = table(200)
-    monkeypatch.setattr(steps, "_QUICK", 0)
+    monkeypatch.setattr(time_budget, "_QUICK", 0)
     paid_tests(monkeypatch, clock, 1e-3)
     compare(X, groups=y, select=False)
     assert "the test takes at most about 3 minutes (999 relabellings)" in caplog.text
@@ -253,7 +253,9 @@ def test_long_tests_are_announced(monkeypatch, clock, caplog):
 
 def test_a_run_that_was_cut_short_does_not_claim_a_difference(monkeypatch, clock):
     X, y = table(400, shift=5.0)
-    monkeypatch.setattr(steps, "_permuted", lambda problem, run, count: paid(clock, problem, run, count))
+    monkeypatch.setattr(
+        time_budget, "_permuted", lambda problem, run, count: paid(clock, problem, run, count)
+    )
     result = compare(X, groups=y, select=False, time_budget=20)
     assert result.test.n_permutations == 19 and result.pvalue == 0.05
     assert "was not decided in time: 19 of 999 relabellings" in str(result).replace("\n", " ")

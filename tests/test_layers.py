@@ -20,6 +20,7 @@ LAYERS = [
     {"inference"},
     {"estimators", "paired"},
     {"result"},
+    {"time_budget"},
     {"comparison_steps"},
     {"comparison"},
     {"group_pairs", "batches"},

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,7 +20,7 @@ from princdiff.deadline import OutOfTime, until
 from princdiff.divergences import Wasserstein2
 from princdiff.estimators import SPARDA
 from princdiff.inference.intervals import selected_effects
-from princdiff.inference.permutation import PermutationOptions, PermutationResult, run_permutations
+from princdiff.inference.permutation import PermutationResult
 from princdiff.inference.planning import detectable_effect
 from princdiff.inference.selection import SelectionOptions, SelectionResult, select
 from princdiff.inference.stability import StabilityOptions, run_half_samples
@@ -40,22 +38,8 @@ from princdiff.result.parts import (
 from princdiff.result.rows import rows_to_show
 from princdiff.result.shown import Shown, leading_sentence
 from princdiff.tables import Prepared
+from princdiff.time_budget import Budget, BudgetedTest
 
-_LOG = logging.getLogger("princdiff")
-_PILOT = 19
-# Part of the time for a test that its pilot may take, and part of the rest that is planned to be used.
-_PILOT_SHARE, _USED = 0.4, 0.8
-# A test is at most so much larger than the one before, by which its time was foreseen.
-_GROWTH = 20.0
-# Part of the budget that a test has at least.
-_LEAST_TEST = 0.2
-# Numbers times relabellings up to which a test is quick, and relabellings to see how long another takes.
-_QUICK, _MINI = 3 * 10**8, (9, 39)
-# Of every group, where a test is made on a part of the rows; and relabellings that are worth more than rows.
-_FEWEST_ROWS, _WANTED = 50, 99
-# Seconds about that a test takes for one number and labelling, and that the tables take for one number and
-# for one feature; the part of a budget that is left for the rest at least.
-_TEST_NUMBER, _TELLING_NUMBER, _TELLING_FEATURE, _LEAST_SHARE = 8e-7, 4e-7, 1e-4, 0.4
 # Rows on which an effect is measured where time is short.
 _EFFECT_ROWS = 40_000
 
@@ -108,12 +92,8 @@ class Comparison:
     ) -> None:
         self.data, self.options, self.clock, self.how = prepared, options, clock, run
         self.notes: list[str] = []
-        n_rows, n_features = prepared.rows.shape
         # What is told of every column has to be paid for, whatever else is left out.
-        telling = _TELLING_NUMBER * n_rows * n_features + _TELLING_FEATURE * n_features
-        self._begin = time.monotonic()
-        self._allowed = max(run.time_left - telling, _LEAST_SHARE * run.time_left)
-        self._test_due = np.inf
+        self.budget = Budget.of(run, prepared.rows.shape)
         self.telling: list[str] = []
         kinds = prepared.kinds
         self.divergence, self.why_divergence = policy.choose_divergence(
@@ -141,7 +121,7 @@ class Comparison:
         self.clock.done("measuring the effect")
         components = self._components(fit, projections, pvalue, effect)
         shown = Shown(self.data, self.problem, tested, self.how)
-        with until(self._due("effect"), strict=False):
+        with until(self.budget.due("effect"), strict=False):
             contrasts = shown.contrasts(fit.components_[0], projections[0], effect, auc)
         self.clock.done("looking for contrasts")
         reference = feature_tables.reference(self.data, projections, *self._scaling(fit))
@@ -176,14 +156,10 @@ class Comparison:
             "witness": shown.witness(),
         }
 
-    def _due(self, step: str) -> float:
-        """Moment at which a step has to be done; infinite without a time budget."""
-        return self._begin + policy.TIME_SHARES[step] * self._allowed
-
     # The direction.
 
     def _fit(self) -> SPARDA:
-        with self._stage("fitting"), until(self._due("fitting"), strict=False) as deadline:
+        with self._stage("fitting"), until(self.budget.due("fitting"), strict=False) as deadline:
             fit = self._direction(self.options.n_features, certify=self.options.certify)
             fit.set_params(n_components=self.options.n_components).fit_problem(self.problem, self.how)
         if deadline.passed:
@@ -243,7 +219,7 @@ class Comparison:
 
     def _further_pvalues(self, fit: SPARDA) -> NDArray[np.float64]:
         try:
-            with self._stage("testing further directions"), until(self._due("effect"), strict=True):
+            with self._stage("testing further directions"), until(self.budget.due("effect"), strict=True):
                 return fit.problem_pvalues(self.problem, self.how)
         except OutOfTime:
             self.notes.append("time budget: further directions were not tested")
@@ -255,7 +231,7 @@ class Comparison:
         """Effect on rows that the direction was not fitted on, and how well it tells two groups apart."""
         rng = self.how.rng("effect")
         problem = self.problem
-        if np.isfinite(self._allowed) and problem.n_rows > _EFFECT_ROWS:
+        if self.budget.limited and problem.n_rows > _EFFECT_ROWS:
             index = np.sort(rng.permutation(problem.n_rows)[:_EFFECT_ROWS])
             problem, projection = problem.take_rows(index), projection[index]
         halves = held_out.halves(problem, self.how.seed, rng)
@@ -263,7 +239,7 @@ class Comparison:
         if halves is None or level == 0 or problem.scale == "within":
             return direction_effect(projection, problem.codes, problem.weights, rng), np.nan
         now = time.monotonic()
-        due = iter([now + (self._due("effect") - now) / 2, self._due("effect")])
+        due = iter([now + (self.budget.due("effect") - now) / 2, self.budget.due("effect")])
 
         def direction(half: Problem) -> NDArray[np.float64]:
             with until(next(due), strict=False):
@@ -278,7 +254,9 @@ class Comparison:
     def _test(self) -> PermutationResult | None:
         if self.options.n_permutations == 0:
             return None
-        found = self._tested()
+        test = BudgetedTest(self.problem, self.how, self.options.n_permutations, self.budget)
+        found = test.made()
+        self.notes += test.notes
         self.clock.done("testing")
         return found
 
@@ -310,115 +288,6 @@ class Comparison:
         if not plain or problem.n_groups != 2:
             return float("nan")
         return detectable_effect(problem.sizes.tolist(), problem.n_features)
-
-    def _tested(self) -> PermutationResult | None:
-        """The test with as many relabellings as asked for, or as the time allows; None if it allows none."""
-        asked = self.options.n_permutations
-        if not np.isfinite(self._allowed):
-            self._say_how_long()
-            return _permuted(self.problem, self.how, asked)
-        # Whatever the steps before took, some time is for the test.
-        self._test_due = max(self._due("testing"), time.monotonic() + _LEAST_TEST * self._allowed)
-        pilot = self._pilot()
-        if pilot is None:
-            self.notes.append(
-                "time budget: no test was made, since the time does not suffice for "
-                f"{_PILOT} relabellings; allow more time, or compare fewer rows or columns"
-            )
-            return None
-        found, problem, seconds = pilot
-        # Larger and larger tests, since much of a small one's time does not grow with it. Each is a test by
-        # itself, and the last one that was done in time counts.
-        while (larger := self._larger_test(problem, found, seconds)) is not None:
-            begin = time.monotonic()
-            try:
-                with until(self._test_due, strict=True):
-                    found = _permuted(*larger)
-            except OutOfTime:
-                break
-            problem, seconds = larger[0], time.monotonic() - begin
-        if found.n_permutations < asked and not found.exact:
-            self.notes.append(
-                f"time budget: {found.n_permutations} instead of {asked} permutations were made "
-                "(this depends on the machine)"
-            )
-        if problem.n_rows < self.problem.n_rows:
-            self.notes.append(
-                f"time budget: the test was made on {problem.n_rows} of {self.problem.n_rows} rows, "
-                "drawn at random from every group"
-            )
-        return found
-
-    def _larger_test(
-        self, problem: Problem, found: PermutationResult, seconds: float
-    ) -> tuple[Problem, Run, int] | None:
-        """Rows and relabellings of a test that fits into the time left; None if it would hardly be larger."""
-        asked, n_rows, count = self.options.n_permutations, self.problem.n_rows, found.n_permutations
-        if (count >= asked or found.exact) and problem.n_rows == n_rows:
-            return None
-        work = problem.n_rows * (count + 1)
-        growth = _USED * (self._test_due - time.monotonic()) / seconds
-        affordable = min(growth, _GROWTH) * work
-        share = max(problem.n_rows / n_rows, affordable / (n_rows * (min(asked, _WANTED) + 1)))
-        larger = _part_of_rows(self.problem, min(1.0, share), self.how)
-        more = min(asked, max(count, round(affordable / larger.n_rows) - 1))
-        if larger.n_rows * (more + 1) < min(1.5 * work, n_rows * (asked + 1)):
-            return None
-        if larger.n_rows * (more + 1) > 1.1 * growth * work:
-            return None
-        return larger, self.how, more
-
-    def _pilot(self) -> tuple[PermutationResult, Problem, float] | None:
-        """A test with few relabellings, on fewer rows until it fits into the time, and its seconds."""
-        count = min(_PILOT, self.options.n_permutations)
-        left = _PILOT_SHARE * (self._test_due - time.monotonic())
-        numbers = self.problem.n_rows * self.problem.n_features * (count + 1)
-        # Machines and divergences differ: the first try is a modest one.
-        share = min(1.0, left / (4 * _TEST_NUMBER * numbers))
-        while True:
-            problem = _part_of_rows(self.problem, share, self.how)
-            share /= policy.FEWER_ROWS
-            last = _part_of_rows(self.problem, share, self.how).n_rows > problem.n_rows / 2
-            begin = time.monotonic()
-            due = begin + (1.0 if last else _PILOT_SHARE) * (self._test_due - begin)
-            try:
-                with until(due, strict=True):
-                    return _permuted(problem, self.how, count), problem, time.monotonic() - begin
-            except OutOfTime:
-                if last:
-                    return None
-
-    def _say_how_long(self) -> None:
-        """Tell the expected time of a long test before it begins."""
-        asked = self.options.n_permutations
-        if self.data.rows.shape[0] * self.data.rows.shape[1] * asked < _QUICK:
-            return
-        expected = self._expected_seconds(asked)
-        if expected > policy.LONG:
-            # Warnings are collected and shown at the end, which would be late.
-            _LOG.warning(
-                "princdiff: the test takes at most about %s (%d relabellings); n_permutations= or "
-                "time_budget= make it shorter",
-                _duration(expected),
-                asked,
-            )
-
-    def _expected_seconds(self, count: int) -> float:
-        """Time of a test, judged by two small ones on a part of the rows.
-
-        An upper bound: where rows are very many, some steps look at a sample that does not grow with them.
-        """
-        part = _part_of_rows(self.problem, 1 / policy.FEWER_ROWS, self.how)
-        seconds = []
-        for small in _MINI:
-            begin = time.monotonic()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                _permuted(part, self.how, small)
-            seconds.append(time.monotonic() - begin)
-        each = max(seconds[1] - seconds[0], 0.0) / (_MINI[1] - _MINI[0])
-        once = max(seconds[0] - each * (_MINI[0] + 1), 0.0)
-        return (once + each * (count + 1)) * self.problem.n_rows / part.n_rows
 
     # Features.
 
@@ -460,7 +329,7 @@ class Comparison:
         for share, tried in ((0.6, options), (1.0, fewest)):
             now = time.monotonic()
             try:
-                with until(now + share * (self._due("selecting") - now), strict=True):
+                with until(now + share * (self.budget.due("selecting") - now), strict=True):
                     found = select(self.problem, self.how, tried)
             except OutOfTime:
                 continue
@@ -487,7 +356,7 @@ class Comparison:
             return unknown
         level = max(1, int(np.count_nonzero(fit.components_[0])))
         try:
-            with self._stage("looking for stability"), until(self._due("stability"), strict=True):
+            with self._stage("looking for stability"), until(self.budget.due("stability"), strict=True):
                 found = run_half_samples(self.problem, self.how, StabilityOptions(level, n_pairs=25))
         except OutOfTime:
             self.notes.append("time budget: the stability of features was not looked at")
@@ -572,38 +441,6 @@ class Comparison:
         """Features whose distributions are kept: those that differ first."""
         order = np.lexsort((-table["effect"], ~table["selected"]))
         return table["feature"].iloc[order].head(policy.MOST_DISTRIBUTIONS).tolist()
-
-
-def _permuted(problem: Problem, run: Run, count: int) -> PermutationResult:
-    return run_permutations(problem, run, PermutationOptions(n_permutations=count))
-
-
-def _part_of_rows(problem: Problem, share: float, run: Run) -> Problem:
-    """A random part of the rows of every group; all where groups are small, or rows belong to blocks.
-
-    Which rows are taken does not depend on how groups would be relabelled, so the test stays valid.
-    """
-    if share >= 1 or problem.blocks is not None or problem.sizes.max() <= _FEWEST_ROWS:
-        return problem
-    taken = np.zeros(problem.n_rows, dtype=bool)
-    for code, size in enumerate(problem.sizes):
-        members = np.flatnonzero(problem.codes == code)
-        wanted = min(int(size), max(_FEWEST_ROWS, int(share * size)))
-        taken[run.rng(f"rows {code}").permutation(members)[:wanted]] = True
-    return problem.take_rows(taken)
-
-
-def _duration(seconds: float) -> str:
-    """A duration in words.
-
-    Examples
-    --------
-    >>> _duration(80), _duration(600), _duration(9000)
-    ('80 seconds', '10 minutes', '2.5 hours')
-    """
-    if seconds < 100:
-        return f"{seconds:.0f} seconds"
-    return f"{seconds / 60:.0f} minutes" if seconds < 6000 else f"{seconds / 3600:.1f} hours"
 
 
 def _no_relations(groups: Sequence[str]) -> pd.DataFrame:
