@@ -6,8 +6,11 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from princdiff import PDA, SPARDA
+from princdiff.data.problem import Problem
+from princdiff.inference import ruling_flags
 
 
 def rows_with_flags(seed: int, n_rows: int = 400) -> tuple[np.ndarray, np.ndarray]:
@@ -37,6 +40,20 @@ def test_nothing_is_said_where_flags_differ_or_the_divergence_suits_them():
         rows[groups == 1, 7] = np.arange(200) % 2
         rows[:, 5:7] = 0
         SPARDA(n_features=1, scale="pooled", random_state=0).fit(rows, groups)
+
+
+@pytest.mark.parametrize("cells", [1, 700, 1 << 20])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
+def test_the_flags_named_do_not_hang_on_how_many_are_looked_at(monkeypatch, cells, container):
+    rows, groups = rows_with_flags(0)
+    problem = Problem.from_arrays(container(rows), groups)
+    direction = np.r_[0.3, np.zeros(4), 0.4, 0.7, 0.5]
+    monkeypatch.setattr(ruling_flags, "_CELLS_AT_ONCE", cells)
+    with pytest.warns(UserWarning, match=r"hardly differ \('x6', 'x7'"):
+        ruling_flags.warn_of_ruling_flags(problem, direction)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ruling_flags.warn_of_ruling_flags(problem, np.r_[0.8, np.zeros(4), 0.2, 0.5, 0.3])
 
 
 def test_numbers_are_never_warned_of():

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -129,6 +131,17 @@ def test_columns_that_are_done_leave():
     assert (found.n_iter[:3] <= 12).all()
     assert (found.n_iter[3:] > found.n_iter[:3].max()).any()
     assert (found.n_iter < 300).all()
+
+
+def test_a_race_keeps_the_winner_and_saves_the_steps_of_the_others():
+    X, y = problem(n_first=150, n_second=150, n_features=12)
+    samples, starts = Samples(X, "pooled", dtype=np.float64), starts_of(12, 12)
+    sparsity, labels = Sparsity(np.full(12, 12)), Labels(y, 2).repeat(12)
+    alone = ascend(samples, labels, Wasserstein2(), sparsity, starts, LONG)
+    raced = ascend(samples, labels, Wasserstein2(), sparsity, starts, replace(LONG, race=True))
+    assert raced.objective.max() == pytest.approx(alone.objective.max(), rel=1e-6)
+    assert (raced.n_iter <= alone.n_iter).all() and raced.n_iter.sum() < alone.n_iter.sum()
+    assert (raced.objective <= alone.objective + 1e-12).all()
 
 
 def test_directions_stay_in_a_given_support():

@@ -19,6 +19,8 @@ from princdiff.data.row_chunks import RowChunks
 # Part of the direction's squared weights that makes what has them its ruler.
 _RULES = 0.5
 _NAMED = 3
+# Cells of the table that are looked at together: columns of sparse rows are dear one by one.
+_CELLS_AT_ONCE = 1 << 20
 
 
 def warn_of_ruling_flags(problem: Problem, direction: NDArray[np.float64]) -> None:
@@ -45,12 +47,21 @@ def warn_of_ruling_flags(problem: Problem, direction: NDArray[np.float64]) -> No
     """
     if isinstance(problem.rows, RowChunks):
         return
-    used = np.flatnonzero(direction).tolist()
-    doubtful = [feature for feature in used if _noisy_flag(problem, feature)]
-    if (direction[doubtful] ** 2).sum() <= _RULES * (direction**2).sum():
+    squares = direction**2
+    by_weight = np.argsort(-squares, kind="stable")[: np.count_nonzero(squares)]
+    at_once = max(1, _CELLS_AT_ONCE // problem.rows.shape[0])
+    needed, clear, doubtful = _RULES * squares.sum(), 0.0, np.empty(0, dtype=np.intp)
+    for begin in range(0, len(by_weight), at_once):
+        features = by_weight[begin : begin + at_once]
+        noisy = _noisy_flags(problem, features)
+        doubtful = np.append(doubtful, features[noisy])
+        clear += squares[features[~noisy]].sum()
+        # Most columns of a dense direction need not be looked at.
+        if squares[doubtful].sum() > needed or clear >= squares.sum() - needed:
+            break
+    if squares[doubtful].sum() <= needed:
         return
-    first = sorted(doubtful, key=lambda feature: -abs(direction[feature]))[:_NAMED]
-    names = ", ".join(repr(problem.names[feature]) for feature in first)
+    names = ", ".join(repr(problem.names[feature]) for feature in doubtful[:_NAMED])
     warnings.warn(
         f"the direction rests on 0/1 columns whose proportions hardly differ ({names}): the squared "
         "Wasserstein distance lets the rarest of them rule; divergence='energy' suits flags too",
@@ -59,18 +70,23 @@ def warn_of_ruling_flags(problem: Problem, direction: NDArray[np.float64]) -> No
     )
 
 
-def _noisy_flag(problem: Problem, feature: int) -> bool:
-    """Whether a feature has two values, whose proportions differ by no more than chance among all gives."""
-    column = problem.rows[:, [feature]]
-    values = (column.toarray() if sp.issparse(column) else np.asarray(column)).ravel()
-    low, high = values.min(), values.max()
+def _noisy_flags(problem: Problem, features: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which features have two values, whose proportions differ by no more than chance among all gives."""
+    columns = problem.rows[:, features]
+    values = columns.toarray() if sp.issparse(columns) else np.asarray(columns)
+    low, high = values.min(axis=0), values.max(axis=0)
     ones = values == high
-    if low == high or not (ones | (values == low)).all():
-        return False
+    flags = (low < high) & (ones | (values == low)).all(axis=0)
+    noisy = np.zeros(len(features), dtype=bool)
+    if not flags.any():
+        return noisy
+    ones = ones[:, flags]
     sizes = np.bincount(problem.codes)
-    shares = np.bincount(problem.codes, weights=ones) / sizes
-    overall = ones.mean()
-    squares = (sizes * (shares - overall) ** 2).sum() / (overall * (1 - overall))
+    members = np.equal.outer(np.arange(len(sizes)), problem.codes)
+    shares = (members.astype(np.float64) @ ones) / sizes[:, None]
+    overall = ones.mean(axis=0)
+    squares = (sizes[:, None] * (shares - overall) ** 2).sum(axis=0) / (overall * (1 - overall))
     # The best of so many columns by chance, and one standard error more.
     limit = (np.sqrt(2 * np.log(2 * problem.n_features)) + 1) ** 2
-    return bool(squares <= limit + len(sizes) - 2)
+    noisy[flags] = squares <= limit + len(sizes) - 2
+    return noisy

@@ -26,6 +26,8 @@ _MAX_CHUNK_COLUMNS = 256
 _LONGEST_STEP = 16.0
 _RIDGE_STEP = 0.1
 _RIDGE_MEMORY = 0.8
+# Evaluations between two looks at a race.
+_RACE_LAP = 10
 
 
 class Ascent(NamedTuple):
@@ -64,6 +66,9 @@ class Tolerance:
         Columns of a family that go on.
     families : int array of shape (n_columns,), optional
         Columns that compete with each other: starts of one problem, of which only the best is wanted.
+    race : bool
+        Whether all columns compete, and those leave whose gains, were they to go on as they are, would not
+        reach the leader.
     """
 
     max_iter: int = 100
@@ -72,6 +77,7 @@ class Tolerance:
     screen_after: int | None = None
     finalists: int = 3
     families: NDArray[np.intp] | None = field(default=None, compare=False)
+    race: bool = False
 
     def take(self, columns: NDArray[np.intp]) -> Tolerance:
         """The same for some of the columns."""
@@ -187,6 +193,7 @@ def _ascend_chunk(evaluate: Evaluator, sparsity: Sparsity, starts: NDArray, tole
     steps = np.ones(len(current))
     growth = np.full(len(current), 2.0)
     idle = np.zeros(len(current), dtype=np.intp)
+    last_lap = best.copy()
     for iteration in range(1, tolerance.max_iter):
         if time_is_up():
             break
@@ -206,13 +213,19 @@ def _ascend_chunk(evaluate: Evaluator, sparsity: Sparsity, starts: NDArray, tole
         going = idle < tolerance.patience
         if tolerance.families is not None and iteration + 1 == tolerance.screen_after:
             going &= _finalists(best, tolerance.families[active], tolerance.finalists)
+        if tolerance.race and iteration % _RACE_LAP == 0:
+            laps_left = (tolerance.max_iter - iteration) / _RACE_LAP
+            # Those that have left count as well: the leader may be done.
+            leader = max(result.objective.max(), best.max())
+            going &= best + (best - last_lap) * laps_left >= leader
+            last_lap = best.copy()
         if not going.all():
             result.objective[active], result.directions[active] = best, current
             active = active[going]
             if len(active) == 0:
                 return result
             current, gradient, best = current[going], gradient[going], best[going]
-            steps, growth, idle = steps[going], growth[going], idle[going]
+            steps, growth, idle, last_lap = steps[going], growth[going], idle[going], last_lap[going]
             sparsity = sparsity.take(going)
             evaluate.take(going)
     result.objective[active], result.directions[active] = best, current

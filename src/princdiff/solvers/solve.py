@@ -139,7 +139,9 @@ def settle(
     sparsity = Sparsity(
         np.full(len(finds), finds.shape[1]), np.full(len(finds), penalty) if penalty else None, finds != 0
     )
-    found = ascend(exact, labels.repeat(len(finds)), divergence, sparsity, finds, tolerance)
+    found = ascend(
+        exact, labels.repeat(len(finds)), divergence, sparsity, finds, replace(tolerance, race=True)
+    )
     objective, directions, n_iter = found.objective, found.directions, int(found.n_iter.sum())
     affordable = effort.climb_elements // (samples.n_rows * (finds.shape[1] + _MATCHING) * _PLANS_HELD)
     max_iter = min(tolerance.max_iter, effort.climb_iter, affordable)
