@@ -16,6 +16,7 @@ import numpy as np
 from princdiff import policy
 from princdiff.data.problem import Problem, Run
 from princdiff.deadline import OutOfTime, until
+from princdiff.inference.direction_cells import MEANS_ROWS, by_means
 from princdiff.inference.permutation import PermutationOptions, PermutationResult, run_permutations
 
 _LOG = logging.getLogger("princdiff")
@@ -26,8 +27,11 @@ _PILOT_SHARE, _USED = 0.4, 0.8
 _GROWTH = 20.0
 # Part of the budget that a test has at least.
 _LEAST_TEST = 0.2
-# Numbers times relabellings up to which a test is quick, and relabellings to see how long another takes.
-_QUICK, _MINI = 3 * 10**8, (9, 39)
+# Numbers times relabellings up to which a test is quick (the latter where means give its directions), and
+# relabellings to see how long another takes.
+_QUICK, _QUICK_MEANS, _MINI = 3 * 10**8, 10**11, (9, 39)
+# Rows from which a test takes the steps that it takes with very many of them.
+_SAME_STEPS_ROWS = 6000
 # Of every group, where a test is made on a part of the rows; and relabellings that are worth more than rows.
 _FEWEST_ROWS, _WANTED = 50, 99
 # Seconds about that a test takes for one number and labelling, and that the tables take for one number and
@@ -203,7 +207,8 @@ def part_of_rows(problem: Problem, share: float, run: Run) -> Problem:
 
 def announce(problem: Problem, run: Run, asked: int) -> None:
     """Tell the expected time of a long test before it begins."""
-    if problem.n_rows * problem.n_features * asked < _QUICK:
+    quick = _QUICK_MEANS if by_means(problem.n_rows, problem.n_features) else _QUICK
+    if problem.n_rows * problem.n_features * asked < quick:
         return
     expected = _expected_seconds(problem, run, asked)
     if expected > policy.LONG:
@@ -221,7 +226,9 @@ def _expected_seconds(problem: Problem, run: Run, count: int) -> float:
 
     An upper bound: where rows are very many, some steps look at a sample that does not grow with them.
     """
-    part = part_of_rows(problem, 1 / policy.FEWER_ROWS, run)
+    # So many rows that the same steps are taken as with all of them.
+    least = MEANS_ROWS + 200 if by_means(problem.n_rows, problem.n_features) else _SAME_STEPS_ROWS
+    part = part_of_rows(problem, max(1 / policy.FEWER_ROWS, least / problem.n_rows), run)
     seconds = []
     for small in _MINI:
         begin = time.monotonic()

@@ -73,7 +73,7 @@ def test_kernels_against_loops(sizes, weighted):
         RowKernel("energy"),
         RowKernel("products"),
     )
-    found = kernel_statistics(view_of(rows), design, kernels, rng)
+    found = kernel_statistics(view_of(rows), Contrasts(design), kernels, rng)
     scaled = (rows - rows.mean(axis=0)) / rows.std(axis=0).max()
     distances = cdist(scaled, scaled)
     apart = distances[np.triu_indices(len(rows), 1)]
@@ -96,17 +96,17 @@ def test_random_features_come_near_the_kernels(monkeypatch):
     rows[60:] *= 1.8
     design = design_of(codes, 99)
     kernels = (RowKernel("gaussian", 0.25), RowKernel("laplace", 0.5))
-    exact = kernel_statistics(view_of(rows), design, kernels, rng)
+    exact = kernel_statistics(view_of(rows), Contrasts(design), kernels, rng)
     monkeypatch.setattr(kernel_cells, "MATRIX_ROWS", 50)
     monkeypatch.setattr(kernel_cells, "_MOST_FEATURES", 4000)
-    approximate = kernel_statistics(view_of(rows), design, kernels, rng)
+    approximate = kernel_statistics(view_of(rows), Contrasts(design), kernels, rng)
     for column in range(2):
         assert np.corrcoef(exact[:, column], approximate[:, column])[0, 1] > 0.97
 
 
 def test_equal_rows_have_no_kernel():
     design = design_of(np.repeat([0, 1], 10))
-    found = kernel_statistics(view_of(np.full((20, 2), 3.0)), design, kernel_cells.KERNELS, None)
+    found = kernel_statistics(view_of(np.full((20, 2), 3.0)), Contrasts(design), kernel_cells.KERNELS, None)
     assert (gamma_scores(found) == 0).all()
 
 
@@ -302,6 +302,43 @@ def test_many_features_are_searched_without_covariances(monkeypatch):
         cells = direction_cells_of(rows, codes, most=most)
         path = cells(Labels(codes, 2))
         assert np.abs(path.directions[0]).argmax(axis=1).tolist() == [2] * len(cells.grid.cells)
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize("divergence", [Wasserstein2(), Energy()])
+def test_many_rows_and_features_are_searched_by_their_means(n_groups, divergence, monkeypatch):
+    rng = np.random.default_rng(21)
+    codes = rng.permutation(np.arange(90) % n_groups).astype(np.uint8)
+    rows = rng.normal(size=(90, 8)) @ rng.normal(size=(8, 8))
+    monkeypatch.setattr(direction_cells, "MOST_FEATURES", 5)
+    monkeypatch.setattr(direction_cells, "MEANS_ROWS", 50)
+    cells = direction_cells_of(rows, codes, divergence, most=15)
+    path = cells(Labels(codes, n_groups))
+    scaled = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    pooled = scaled.T @ scaled / len(rows)
+
+    def size(direction, relative):
+        means = [(scaled[codes == group] @ direction).mean() for group in range(n_groups)]
+        # Groups have equal sizes: the average over pairs of groups.
+        first, second = np.triu_indices(n_groups, 1)
+        squared = np.mean((np.take(means, first) - np.take(means, second)) ** 2)
+        metric = pooled
+        if relative:
+            share = whitening_share(8, len(rows))
+            metric = (1 - share) * pooled + share * np.eye(8)
+        return squared / (direction @ metric @ direction) ** (1.0 if relative else 1 - divergence.degree / 2)
+
+    assert cells.grid.cells == [("euclidean", 3), ("euclidean", 8), ("whitened", 3), ("whitened", 8)]
+    for place, (metric, level) in enumerate(cells.grid.cells):
+        direction = path.directions[0, place].astype(np.float64)
+        assert 1 <= np.count_nonzero(direction) <= level
+        if (metric, level) != ("whitened", 3):
+            assert path.values[0, place] == pytest.approx(size(direction, metric == "whitened"), rel=1e-3)
+    # Of two groups the dense relative direction is Fisher's, which nothing exceeds.
+    best = path.directions[0, 3].astype(np.float64)
+    if n_groups == 2:
+        others = rng.normal(size=(300, 8)) + 3 * best
+        assert max(size(other, True) for other in others) <= size(best, True) * (1 + 1e-4)
 
 
 def test_grid():

@@ -248,6 +248,15 @@ class StreamedProducts:
             total += self._scaling.apply(block).backproject_squares(slopes[:, rows])
         return total
 
+    def second_moments(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+        """One pass: mean products of all pairs of features, rows counting by their share."""
+        total = np.zeros((self._rows.shape[1], self._rows.shape[1]))
+        root = np.sqrt(share)[:, None]
+        for rows, block in self._rows.blocks():
+            part = self._scaling.dense(block) * root[rows]
+            total += part.T @ part
+        return total
+
     def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
         """One pass: the scaled values of some features."""
         values = np.empty((len(features), self._rows.shape[0]), self.dtype)

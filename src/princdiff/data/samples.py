@@ -18,7 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from princdiff.data.labels import Labels
 from princdiff.data.moments import inverse_or_zero, moments
-from princdiff.data.products import Products, Scaling, products_in_memory
+from princdiff.data.products import Products, Scaling, StreamedProducts, products_in_memory
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.row_keys import row_keys
 
@@ -276,6 +276,9 @@ class Samples:
         """Covariance of the scaled features over all rows, shape (n_features, n_features)."""
         weights = np.ones(self.n_rows) if self.weights is None else self.weights
         share = weights / weights.sum()
+        if isinstance(self._products, StreamedProducts) and isinstance(self.rows, np.ndarray):
+            # One pass over the rows, where features a few at a time would take many.
+            return self._products.second_moments(share)
         step = self.columns_per_pass or max(1, _BLOCK_BYTES // (8 * self.n_rows))
         columns = []
         for start in range(0, self.n_features, step):

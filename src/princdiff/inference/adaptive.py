@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
 from princdiff.inference import column_cells
-from princdiff.inference.alone import AloneScores, alone_scores_of
+from princdiff.inference.alone import AloneScores, alone_scores
 from princdiff.inference.cells import Cell, tempered
 from princdiff.inference.contrasts import Contrasts, Relabellings
 from princdiff.inference.direction_cells import whitening_share
@@ -28,8 +28,9 @@ _MOST_PAIRS = 8000
 # Features up to which all are whitened together: a precision matrix needs more rows than features.
 _WHITENED_FEATURES = 300
 _ROWS_PER_WHITENED = 2.5
-# Rows on which kernels, pairs and lengths are looked at, unless a group has a smaller share than this.
-_SAMPLED_ROWS = 50_000
+# Rows on which kernels, pairs and lengths are looked at, unless a group has a smaller share than this; fewer
+# where features are many, so that numbers are no more than these.
+_SAMPLED_ROWS, _FEWEST_SAMPLED, _SAMPLED_ELEMENTS = 50_000, 20_000, 5 * 10**6
 _LEAST_SHARE = 0.1
 # A 0/1 feature counts in distances as if it had at least this standard deviation.
 _LEAST_SPREAD = 0.25
@@ -93,7 +94,7 @@ class ProductCells:
     @cached_property
     def alone(self) -> AloneScores:
         """Scores of every column by itself."""
-        return alone_scores_of(self.problem, self.scheme, self.n_jobs)
+        return alone_scores(self.problem.rows, self.design, self._units, self.n_jobs)
 
     @cached_property
     def leading_pair(self) -> tuple[int, int] | None:
@@ -109,9 +110,10 @@ class ProductCells:
     def _sampled(self) -> ProductCells:
         """The same on a sample of the rows, whatever their labels; small groups need all rows."""
         problem = self.problem
-        if problem.n_rows <= _SAMPLED_ROWS or problem.sizes.min() < _LEAST_SHARE * problem.n_rows:
+        wanted = int(np.clip(_SAMPLED_ELEMENTS // problem.n_features, _FEWEST_SAMPLED, _SAMPLED_ROWS))
+        if problem.n_rows <= wanted or problem.sizes.min() < _LEAST_SHARE * problem.n_rows:
             return self
-        rows = np.sort(random_order(problem.row_keys, self.seed)[:_SAMPLED_ROWS])
+        rows = np.sort(random_order(problem.row_keys, self.seed)[:wanted])
         assert isinstance(self.scheme, Scheme)
         return ProductCells(problem.take_rows(rows), SomeRows(self.scheme, rows), self.seed, self.n_jobs)
 
@@ -129,6 +131,10 @@ class ProductCells:
             found += self._kernels(self._whitened, "whitened ", (RowKernel("energy"),))
             found += self._lengths(self._whitened, "whitened ")
         return found
+
+    @property
+    def _units(self) -> NDArray[np.intp]:
+        return np.unique(np.array(self.problem.units, dtype=str), return_inverse=True)[1]
 
     @property
     def _dense(self) -> bool:
@@ -150,13 +156,16 @@ class ProductCells:
 
     def _columns(self) -> CellValues:
         units = self.alone.units
-        means, spreads = column_cells.moment_scores(self.problem.rows, self.contrasts)
-        cells = [
-            Cell("column", "one column", weight=_column_weight(self.problem)),
-            Cell("column", "one mean", weight=2.0),
-            Cell("column", "one spread", weight=2.0),
-        ]
-        values = np.column_stack([units.max(axis=1), means.max(axis=1), spreads.max(axis=1)])
+        cells = [Cell("column", "one column", weight=_column_weight(self.problem))]
+        values = units.max(axis=1, keepdims=True)
+        # Mean and spread of a flag are its share, which the column by itself has shown.
+        numbers = np.flatnonzero(np.array(self.problem.kinds) == "number")
+        if len(numbers):
+            rows = self.problem.rows
+            rows = rows if len(numbers) == rows.shape[1] else rows[:, numbers]
+            means, spreads = column_cells.moment_scores(rows, self.contrasts)
+            cells += [Cell("column", "one mean", weight=2.0), Cell("column", "one spread", weight=2.0)]
+            values = np.column_stack([values, means.max(axis=1), spreads.max(axis=1)])
         if units.shape[1] > 2:
             cells += [Cell("columns", "sum over columns"), Cell("columns", "higher criticism", weight=0.25)]
             values = np.column_stack([values, column_cells.many_small(units)])
@@ -165,7 +174,7 @@ class ProductCells:
     def _kernels(self, view: RowView, prefix: str, kernels: tuple[RowKernel, ...]) -> CellValues:
         if view.n_rows <= MATRIX_ROWS:
             kernels = (*kernels, RowKernel("products"))
-        values = kernel_statistics(view, self.design, kernels, np.random.default_rng(self.seed))
+        values = kernel_statistics(view, self.contrasts, kernels, np.random.default_rng(self.seed))
         local = _local_weight(self.problem)
         return CellValues([_kernel_cell(kernel, prefix, local) for kernel in kernels], values)
 

@@ -2,7 +2,9 @@
 
 Where features are few enough for covariances, directions are looked for by moments (`moment_search`) and then
 by a short ascent on the divergence itself; otherwise by ascents from a few starts. Of many rows a labelling
-is searched on some and judged on all (`sampling`).
+is searched on some and judged on all (`sampling`). Where both rows and features are many, the means of all
+rows give the directions, and say how far apart the groups are along them: a sample of a few thousand rows
+would show nothing that is small enough to need so many.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from princdiff.inference.moment_search import (
     gathered_moments,
     group_means,
     group_moments,
+    group_shares,
     search,
     starts_of,
 )
@@ -33,7 +36,7 @@ from princdiff.inference.sampling import SearchRows, judged
 from princdiff.solvers.ascent import Tolerance, ascend
 from princdiff.solvers.effort import Effort
 from princdiff.solvers.path import Path, let_smaller_compete
-from princdiff.solvers.sparsity import Sparsity, normalised
+from princdiff.solvers.sparsity import Sparsity, keep_largest, normalised
 from princdiff.solvers.whitening import LARGEST_WHITENED
 
 # Features up to which covariances of every labelling are made.
@@ -47,6 +50,9 @@ _MOMENT_EFFORT = SearchEffort()
 _POLISH = Tolerance(max_iter=4, gain=1e-3, patience=2)
 _FINALISTS = 2
 _RANDOM_STARTS = 2
+# Rows from which, where features are too many for covariances, means say which directions, and numbers (rows
+# times features) up to which they do.
+MEANS_ROWS, _MEANS_ELEMENTS = 20_000, 5 * 10**7
 # Multiplications of a labelling up to which its covariances are made of all rows.
 _MOMENT_WORK = 3 * 10**7
 # A search without moments: fewer starts and steps than a fit's.
@@ -82,6 +88,17 @@ def adaptive_grid(n_features: int, n_rows: int, metric: str, degree: float = 2.0
     if metric == "whitened" and not whitened:
         whitened = (min(3, n_features),)
     return Grid(tuple(euclidean), tuple(whitened))
+
+
+def by_means(n_rows: int, n_features: int) -> bool:
+    """Whether directions are those of the means of all rows, which takes a small part of the time.
+
+    Examples
+    --------
+    >>> by_means(140_000, 197), by_means(140_000, 20), by_means(2000, 197)
+    (True, False, False)
+    """
+    return n_features > MOST_FEATURES and n_rows > MEANS_ROWS and n_rows * n_features <= _MEANS_ELEMENTS
 
 
 def whitening_share(level: int, n_rows: int) -> float:
@@ -135,7 +152,10 @@ class DirectionCells:
         Path
             ``values`` in units of the samples; those of whitened cells have none.
         """
-        path = self._by_moments(labels) if self._with_moments else self._without_moments(labels)
+        if self._with_moments:
+            path = self._by_moments(labels)
+        else:
+            path = self._by_means(labels) if self._with_means else self._without_moments(labels)
         n_euclidean = len(self.grid.euclidean)
         competed = let_smaller_compete(Path(path.values[:, :n_euclidean], path.directions[:, :n_euclidean]))
         path.values[:, :n_euclidean], path.directions[:, :n_euclidean] = competed
@@ -143,6 +163,9 @@ class DirectionCells:
 
     def prepare(self) -> None:
         """Compute what all labellings share, before threads need it."""
+        if self._with_means:
+            _ = self._scaled, self._pooled
+            return
         if self._with_moments:
             _ = self._scaled, self._pooled, self._relative
         _ = self._whitened
@@ -152,6 +175,16 @@ class DirectionCells:
         samples = self.samples
         return (
             samples.n_features <= MOST_FEATURES
+            and samples.scale != "within"
+            and samples.columns_per_pass is None
+        )
+
+    @property
+    def _with_means(self) -> bool:
+        samples = self.samples
+        return (
+            self.rows is not None
+            and by_means(samples.n_rows, samples.n_features)
             and samples.scale != "within"
             and samples.columns_per_pass is None
         )
@@ -218,6 +251,34 @@ class DirectionCells:
             )
         directions = np.concatenate(parts)
         return Path(self._judged(labels, directions), directions)
+
+    def _by_means(self, labels: Labels) -> Path:
+        """Directions along which the means of all rows differ, and how far apart they are along them."""
+        codes = labels.codes[labels.columns]
+        shares = group_shares(codes, labels.n_groups, labels.weights)
+        means = group_means(self._scaled, codes, labels.n_groups, labels.weights)
+        means = means - np.einsum("lg,lgd->ld", shares, means)[:, None]
+        weighed = np.sqrt(shares)[:, :, None] * means
+        # The groups' means differ most along the leading axis of their scatter, a sum of them.
+        leading = np.linalg.eigh(weighed @ weighed.transpose(0, 2, 1))[1][:, :, -1]
+        axis = np.einsum("lg,lgd->ld", leading, weighed)
+        pairs = 0.5 * (1.0 - (shares * shares).sum(axis=1))
+        values, directions = [], []
+        for metric, level in self.grid.cells:
+            relative = metric == "whitened"
+            own = axis
+            if relative and level == self.samples.n_features:
+                own = np.linalg.solve(self._metric(level), axis.T.astype(np.float64)).T
+            own = normalised(keep_largest(own, np.full(len(own), level)))
+            along = np.einsum("lgd,ld->lg", means, own)
+            variance = np.einsum("ld,ld->l", own @ (self._metric(level) if relative else self._pooled), own)
+            # Of a small shift: squared Wasserstein is its square, energy that over the standard deviation;
+            # relative to the variance both are its square over the variance.
+            power = 1.0 if relative else max(0.0, 1 - self.divergence.degree / 2)
+            size = (shares * along * along).sum(axis=1) / pairs
+            values.append(size / np.maximum(variance, 1e-30) ** power)
+            directions.append(own.astype(np.float32))
+        return Path(np.stack(values, axis=1).astype(np.float64), np.stack(directions, axis=1))
 
     def _by_moments(self, labels: Labels) -> Path:
         candidates = self._candidates(self._moments(labels))

@@ -94,7 +94,7 @@ def _all_columns(samples: Samples) -> NDArray[np.float32]:
 
 
 def kernel_statistics(
-    rows: RowView, design: Relabellings, kernels: tuple[RowKernel, ...], rng: np.random.Generator
+    rows: RowView, contrasts: Contrasts, kernels: tuple[RowKernel, ...], rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Statistics of all labellings, one column per kernel.
 
@@ -102,7 +102,7 @@ def kernel_statistics(
     ----------
     rows : RowView
         Rows, scaled as distances between them should be.
-    design : Relabellings
+    contrasts : Contrasts
         Labellings.
     kernels : tuple of RowKernel
         What to compare by.
@@ -120,13 +120,13 @@ def kernel_statistics(
     >>> rows[20:] += 2
     >>> design = Relabellings(Scheme(np.repeat([0, 1], 20).astype(np.uint8), 99, seed=0), 2)
     >>> view = RowView(Samples(rows, "pooled"), np.ones(2, dtype=np.float32))
-    >>> values = kernel_statistics(view, design, KERNELS, np.random.default_rng(0))
+    >>> values = kernel_statistics(view, Contrasts(design), KERNELS, np.random.default_rng(0))
     >>> values.shape, bool((values[0, 3] > values[1:, 3]).all())
     ((100, 4), True)
     """
     if rows.n_rows <= MATRIX_ROWS:
-        return _by_matrices(rows.dense, design, kernels)
-    return _by_features(rows, design, kernels, rng)
+        return _by_matrices(rows.dense, contrasts.labellings, kernels)
+    return _by_features(rows, contrasts, kernels, rng)
 
 
 def _by_matrices(
@@ -199,8 +199,9 @@ def _bandwidth(distances: NDArray[np.float64], quantile: float) -> float:
 
 
 def _by_features(
-    rows: RowView, design: Relabellings, kernels: tuple[RowKernel, ...], rng: np.random.Generator
+    rows: RowView, contrasts: Contrasts, kernels: tuple[RowKernel, ...], rng: np.random.Generator
 ) -> NDArray[np.float64]:
+    design = contrasts.labellings
     kernels_here = [kernel for kernel in kernels if kernel.shape != "products"]
     result = np.zeros((design.n_labellings, len(kernels)))
     sampled = rows.some(np.sort(rng.permutation(rows.n_rows)[:_DISTANCE_ROWS]))
@@ -209,7 +210,6 @@ def _by_features(
     distances = np.sqrt(np.maximum(lengths[:, None] + lengths - 2 * inner, 0.0))
     affordable = _FEATURE_WORK // (2 * rows.n_rows * design.n_labellings * max(1, len(kernels_here)))
     count = int(np.clip(affordable, _FEWEST_FEATURES // 2, _MOST_FEATURES // 2))
-    contrasts = Contrasts(design)
     for place, kernel in enumerate(kernels):
         if kernel.shape == "products":
             continue

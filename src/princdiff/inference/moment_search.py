@@ -109,6 +109,14 @@ def group_means(
     return np.ascontiguousarray(sums.transpose(1, 0, 2), dtype=np.float32)
 
 
+def group_shares(
+    codes: NDArray[np.uint8], n_groups: int, weights: NDArray[np.float64] | None = None
+) -> NDArray[np.float32]:
+    """Shares of `group_moments` alone, shape (n_labellings, n_groups)."""
+    totals = _group_masses(codes, n_groups, weights)
+    return (totals / totals.sum(axis=1, keepdims=True)).astype(np.float32)
+
+
 def _group_sums(
     rows: NDArray[np.float32],
     codes: NDArray[np.uint8],
