@@ -11,6 +11,8 @@ import scipy.sparse as sp
 
 from princdiff import compare
 from princdiff.data import problem, samples, validate
+from princdiff.inference import alone
+from princdiff.inference.relabelling import Scheme
 from princdiff.tables import preparation
 
 N_ROWS = 120
@@ -75,6 +77,26 @@ def test_a_comparison_checks_and_scales_once(calls, data, options, tmp_path):
     result = compare(X, groups=y, n_permutations=19, random_state=0, **options)
     result.to_html(tmp_path / "report.html")
     assert calls == {"rows": 1, "groups": 1, "divergence": 1, "whole tables scaled": 1}
+
+
+def test_test_and_selection_share_labellings_and_scores(monkeypatch):
+    drawn, scored = Counter(), []
+    one, scores = Scheme._one, alone.alone_scores
+
+    def drawing(self, index):
+        drawn[self.n_labellings, index] += 1
+        return one(self, index)
+
+    def scoring(rows, labellings, *args):
+        scored.append(labellings.n_labellings)
+        return scores(rows, labellings, *args)
+
+    monkeypatch.setattr(Scheme, "_one", drawing)
+    monkeypatch.setattr(alone, "alone_scores", scoring)
+    X, y = numbers()
+    compare(X, groups=y, n_permutations=199, random_state=0)
+    assert scored.count(200) == 1
+    assert {count for (size, _), count in drawn.items() if size == 200} == {1}
 
 
 def test_further_directions_have_the_same_pvalues_again():

@@ -276,6 +276,11 @@ class Problem:
         """A number for each row that depends on its values and its weight only, see `data.row_keys`."""
         return self.samples.row_keys if "samples" in self.__dict__ else row_keys(self.rows, self.weights)
 
+    @cached_property
+    def memory(self) -> dict[Any, Any]:
+        """What several steps of one comparison need and the first of them works out, by a key of its own."""
+        return {}
+
     @property
     def n_rows(self) -> int:
         """Number of rows."""

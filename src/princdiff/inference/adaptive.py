@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
 from princdiff.inference import column_cells
-from princdiff.inference.alone import AloneScores, alone_scores
+from princdiff.inference.alone import AloneScores, alone_scores_of
 from princdiff.inference.cells import Cell, tempered
 from princdiff.inference.contrasts import Contrasts, Relabellings
 from princdiff.inference.direction_cells import whitening_share
@@ -94,7 +94,7 @@ class ProductCells:
     @cached_property
     def alone(self) -> AloneScores:
         """Scores of every column by itself."""
-        return alone_scores(self.problem.rows, self.design, self._units, self.n_jobs)
+        return alone_scores_of(self.problem, self.scheme, self.n_jobs)
 
     @cached_property
     def leading_pair(self) -> tuple[int, int] | None:
@@ -131,10 +131,6 @@ class ProductCells:
             found += self._kernels(self._whitened, "whitened ", (RowKernel("energy"),))
             found += self._lengths(self._whitened, "whitened ")
         return found
-
-    @property
-    def _units(self) -> NDArray[np.intp]:
-        return np.unique(np.array(self.problem.units, dtype=str), return_inverse=True)[1]
 
     @property
     def _dense(self) -> bool:

@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from princdiff.data.problem import Problem
 from princdiff.inference.contrasts import Contrasts, Relabellings
 from princdiff.inference.feature_columns import (
     MOST_VALUES,
@@ -34,6 +35,7 @@ from princdiff.inference.pvalues import (
     permutation_pvalue,
     step_down_pvalues,
 )
+from princdiff.inference.relabelling import Labelled
 from princdiff.inference.scores import gamma_scores
 from princdiff.parallel import in_threads
 from princdiff.printable import short_repr
@@ -156,6 +158,31 @@ def alone_test(
     array([2])
     """
     return summarise_alone(alone_scores(rows, labellings, units, n_jobs), error)
+
+
+def alone_scores_of(problem: Problem, scheme: Labelled, n_jobs: int | None = None) -> AloneScores:
+    """`alone_scores` of a problem without covariates, worked out once: the test and the selection need them.
+
+    Units are numbered as in `numbered`.
+    """
+    key = ("alone", scheme)
+    if key not in problem.memory:
+        design, units = Relabellings.of(problem, scheme), numbered(problem.units)[1]
+        problem.memory[key] = alone_scores(problem.rows, design, units, n_jobs)
+    found: AloneScores = problem.memory[key]
+    return found
+
+
+def numbered(units: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+    """Columns in the order of their first feature, and the column of each feature.
+
+    Examples
+    --------
+    >>> numbered(["plan", "plan", "age"])
+    (('plan', 'age'), array([0, 0, 1]))
+    """
+    places = {name: place for place, name in enumerate(dict.fromkeys(units))}
+    return tuple(places), np.array([places[name] for name in units], dtype=np.intp)
 
 
 def alone_scores(

@@ -102,15 +102,19 @@ def scheme_of(problem: Problem, n_permutations: int, seed: int) -> Scheme:
     Returns
     -------
     Scheme
+        The same one whenever it is asked for, so that labellings are drawn once.
     """
-    scheme = Scheme(
-        problem.codes,
-        n_permutations,
-        seed,
-        problem.blocks,
-        problem.permute or "within",
-        keys=problem.row_keys,
-    )
+    key = ("scheme", n_permutations, seed)
+    if key not in problem.memory:
+        problem.memory[key] = Scheme(
+            problem.codes,
+            n_permutations,
+            seed,
+            problem.blocks,
+            problem.permute or "within",
+            keys=problem.row_keys,
+        )
+    scheme: Scheme = problem.memory[key]
     if scheme.exhaustive and scheme.smallest_pvalue > 0.05:
         warnings.warn(
             f"this design has only {scheme.n_labellings} distinct relabellings: no p-value can be below "

@@ -24,8 +24,10 @@ from princdiff.divergences import Divergence
 from princdiff.inference.alone import (
     ERRORS,
     alone_scores,
+    alone_scores_of,
     extrapolated,
     levels_adjusted,
+    numbered,
     pooled_discovery_rates,
 )
 from princdiff.inference.attribution import FeatureFacts, features_that_explain
@@ -326,15 +328,20 @@ class _Selection:
         self._alpha = options.alpha * (0.5 if options.goal == "directions" else 1.0)
         judged = without_covariates(problem)
         self._labellings = Relabellings.of(
-            judged, scheme_of(judged, options.n_permutations, run.seed_for("selection"))
+            # Those of the test, if it has as many: what it worked out for single columns serves here too.
+            judged,
+            scheme_of(judged, options.n_permutations, run.seed_for()),
         )
         self._rows: Any = judged.rows
         if problem.scale == "within":
             dense = judged.dense_rows('scale="within"')
             self._rows = standardised_within(dense, judged.codes, judged.weights)
         self._shares = _Shares.of(problem)
-        self._columns, self._unit_of = _numbered(problem.units)
-        self._alone = alone_scores(self._rows, self._labellings, self._unit_of, run.n_jobs)
+        self._columns, self._unit_of = numbered(problem.units)
+        if problem.scale == "within":
+            self._alone = alone_scores(self._rows, self._labellings, self._unit_of, run.n_jobs)
+        else:
+            self._alone = alone_scores_of(judged, self._labellings.scheme, run.n_jobs)
         self._pvalue = permutation_pvalue(self._alone.units)
         self._feature_pvalue = permutation_pvalue(self._alone.features)
         self._columns_adjusted = np.ones(len(self._columns))
@@ -565,9 +572,3 @@ def _products(named: NDArray[np.intp]) -> NDArray[np.intp]:
     squares = np.column_stack([named, named])
     first, second = np.triu_indices(min(len(named), _MOST_FACTORS), 1)
     return np.concatenate([squares, np.column_stack([named[first], named[second]])])
-
-
-def _numbered(units: tuple[str, ...]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
-    """Columns in the order of their first feature, and the column of each feature."""
-    places = {name: place for place, name in enumerate(dict.fromkeys(units))}
-    return tuple(places), np.array([places[name] for name in units], dtype=np.intp)
