@@ -121,3 +121,25 @@ def test_exact_spread_directions_are_eigenvectors():
     vectors = np.linalg.eigh(difference)[1]
     for expected in vectors[:, [0, -1]].T:
         assert np.abs(found @ expected).max() > 0.999
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_features_whose_covariances_differ(n_groups):
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(90 * n_groups, 12)), np.repeat(np.arange(n_groups), 90)
+    shared = rng.normal(size=(90, 1))
+    X[y == 1, 3:6] = 0.5 * X[y == 1, 3:6] + shared
+    samples, labels = Samples(X, "pooled", dtype=np.float64), Labels(y, n_groups)
+    found = starts.dependence_directions(samples, labels, 3, 5)
+    assert len(found) == 5 * (1 if n_groups == 2 else n_groups)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1.0)
+    assert (np.count_nonzero(found, axis=1) == 3).all()
+    np.testing.assert_array_equal(np.flatnonzero(found[0] if n_groups == 2 else found[5]), [3, 4, 5])
+    # The value of a start is the difference of the variances along it, the largest on its support.
+    rows = scaled_rows(X, y, "pooled") / samples.unit
+    own, rest = (y == 0, y != 0)
+    for direction in found[:5]:
+        support = np.flatnonzero(direction)
+        difference = np.cov(rows[own][:, support].T, ddof=0) - np.cov(rows[rest][:, support].T, ddof=0)
+        along = direction[support] @ difference @ direction[support]
+        assert abs(along) == pytest.approx(np.abs(np.linalg.eigvalsh(difference)).max(), rel=1e-8)

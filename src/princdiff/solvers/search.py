@@ -20,6 +20,12 @@ from princdiff.solvers.effort import EFFORTS, SearchSettings
 from princdiff.solvers.scans import ANGLES, Features, load_features, scan_angles, turn
 from princdiff.solvers.sparsity import Sparsity, normalised
 
+# Features up to which the supports found are searched anew, how many of them, with how many draws each, and
+# how many of these climb.
+_FEW_FEATURES, _SUPPORTS, _DRAWS, _CLIMBERS = 8, 16, 48, 4
+# Sets of features with other covariances that are looked at.
+_RELATED = 64
+
 
 class _Pool:
     """Finds so far, best first, one per support."""
@@ -86,6 +92,8 @@ class Search:
             self._ascend_from_starts(extra_starts)
             if self.effort.beam and not time_is_up():
                 self._scan()
+                if self.level <= _FEW_FEATURES and not self.penalty:
+                    self._start_anew()
             if not time_is_up():
                 self._polish()
         return self.pool.directions[0]
@@ -108,6 +116,12 @@ class Search:
             families.append(starts.subset_directions(self.marginals, self.level, effort.n_subsets, rng)[0])
         return np.concatenate(families).astype(samples.dtype)
 
+    @property
+    def _covariances_affordable(self) -> bool:
+        samples = self.samples
+        few = self.level <= _FEW_FEATURES and not self.penalty and samples.columns_per_pass is None
+        return few and samples.n_rows * samples.n_features**2 <= 2 * self.effort.scan_elements
+
     def _screened_random(self) -> NDArray:
         """The best by value of many random directions, and as many unscreened ones."""
         count = self.effort.n_random
@@ -129,6 +143,11 @@ class Search:
             dense = self._from_dense(begin)
             begin = np.concatenate([begin, dense])
         self.pool.add(*self._ascend(begin, self.effort.tolerance))
+        if self._covariances_affordable:
+            related = starts.dependence_directions(self.samples, self.labels, self.level, _RELATED)
+            # On their supports: a step to other features would leave them before they show their height.
+            related = related.astype(self.samples.dtype)
+            self.pool.add(*self._ascend(related, self.effort.tolerance, fixed_support=True))
 
     def _from_dense(self, begin: NDArray) -> NDArray:
         finds: list[NDArray] = []
@@ -284,6 +303,23 @@ class Search:
         turned = np.concatenate(candidates)
         if len(turned):
             self.pool.add(*self._ascend(turned, Tolerance(12, 1e-4, 3), fixed_support=True))
+
+    def _start_anew(self) -> None:
+        """Random starts on the supports found: with few rows even three features have several hills."""
+        supports = np.unique(self.pool.directions != 0, axis=0, return_index=True)[1]
+        supports = self.pool.directions[np.sort(supports)[:_SUPPORTS]] != 0
+        supports = supports[supports.sum(axis=1) > 1]
+        affordable = self.effort.scan_elements // (4 * self.samples.n_rows * max(1, len(supports)))
+        count = min(_DRAWS, affordable)
+        if len(supports) == 0 or count < _CLIMBERS:
+            return
+        draws = self.rng.standard_normal((len(supports), count, self.samples.n_features)) * supports[:, None]
+        draws = normalised(draws.reshape(-1, self.samples.n_features)).astype(self.samples.dtype)
+        wide = self.labels.repeat(len(draws))
+        values = self.divergence.value(self.samples.for_labels(wide).project(draws), wide)
+        best = np.argsort(-values.reshape(len(supports), count), axis=1)[:, :_CLIMBERS]
+        chosen = (best + count * np.arange(len(supports))[:, None]).ravel()
+        self.pool.add(*self._ascend(draws[chosen], self.effort.tolerance, fixed_support=True))
 
     def _polish(self) -> None:
         finds = self.pool.best(self.effort.finalists).astype(self.samples.dtype)

@@ -118,6 +118,37 @@ def spread_directions(
     return np.concatenate(result, axis=1)
 
 
+def dependence_directions(samples: Samples, labels: Labels, level: int, count: int) -> NDArray:
+    """Few features whose covariances differ, for one labelling.
+
+    Every feature with those to which its covariance differs most makes a support; the leading eigenvector of
+    the difference of covariances on it is a start, and those of the largest eigenvalues are kept: at most
+    ``count`` for a contrast, shape (n_starts, n_features). Eigenvectors of all features, cut to the largest
+    weights, miss a block among many that differ by chance.
+    """
+    size = min(level, samples.n_features)
+    values = samples.for_labels(labels).feature_columns(np.arange(samples.n_features)).astype(np.float64)
+    found = []
+    for weights in contrasts(labels)[:, 0]:
+        difference = np.zeros((samples.n_features, samples.n_features))
+        for side in (np.maximum(weights, 0.0), np.minimum(weights, 0.0)):
+            centred = values - (values @ np.abs(side))[:, None]
+            difference += (centred * side) @ centred.T
+        related = np.abs(difference)
+        # Every feature is in its own support, whatever its variance.
+        np.fill_diagonal(related, np.inf)
+        supports = np.sort(np.argsort(-related, axis=1, kind="stable")[:, :size], axis=1)
+        supports = np.unique(supports, axis=0)
+        roots, vectors = np.linalg.eigh(difference[supports[:, :, None], supports[:, None, :]])
+        leading = np.argmax(np.abs(roots), axis=1)
+        places = np.arange(len(supports))
+        best = np.argsort(-np.abs(roots[places, leading]), kind="stable")[:count]
+        directions = np.zeros((len(best), samples.n_features))
+        directions[np.arange(len(best))[:, None], supports[best]] = vectors[best, :, leading[best]]
+        found.append(directions)
+    return np.concatenate(found)
+
+
 def random_directions(samples: Samples, count: int, rng: np.random.Generator) -> NDArray:
     """Gaussian directions over the features that vary, shape (count, n_features)."""
     draws = rng.standard_normal((count, samples.n_features)) * samples.varying
