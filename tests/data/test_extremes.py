@@ -137,9 +137,7 @@ def test_a_feature_that_goes_too_far_is_named(store):
         lambda: PDA(scale="pooled").fit(store(X), Y),
         lambda: compare(store(X), groups=Y, n_permutations=0),
     ):
-        with pytest.raises(
-            ValueError, match=r"feature 'x2' goes from -1e\+308 to 1e\+308, farther than can be"
-        ):
+        with pytest.raises(ValueError, match=r"feature 'x2' goes from -1e\+308 to 1e\+308, farther than"):
             call()
     X[:, 2] *= 0.5
     assert np.isfinite(PDA(scale="pooled").fit(store(X), Y).divergences_).all()
