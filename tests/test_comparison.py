@@ -302,3 +302,14 @@ def test_swapping_groups_or_shuffling_rows_changes_nothing_but_signs():
 def test_the_same_call_gives_an_equal_result(table):
     options = {"groups": "group", "n_permutations": 19, "n_features": 2}
     assert compare(table, **options) == compare(table, **options)
+
+
+def test_a_column_of_ones_and_twos_is_compared_as_one_of_zeros_and_ones():
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"sex": rng.integers(0, 2, 60), "age": rng.normal(size=60)})
+    groups = np.arange(60) % 2
+    first, second = (
+        compare(frame.assign(sex=frame["sex"] + more), groups=groups, n_permutations=39) for more in (0, 1)
+    )
+    assert first.pvalue == second.pvalue and first.effect == pytest.approx(second.effect)
+    assert first.table["pvalue"].tolist() == pytest.approx(second.table["pvalue"].tolist())

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from princdiff.comparison_steps import Clock, Comparison, Options
 from princdiff.data import parameters
 from princdiff.data.problem import Run
-from princdiff.data.row_keys import row_keys
+from princdiff.data.row_keys import group_ranks, row_keys
 from princdiff.data.samples import Scale
 from princdiff.divergences import Divergence
 from princdiff.result import DifferenceResult
@@ -248,7 +248,9 @@ def in_canonical_order(prepared: Prepared) -> tuple[Prepared, NDArray[np.uint64]
     if n_rows * n_features > _LARGEST_SORTED:
         return prepared, None
     keys = row_keys(prepared.rows, prepared.weights)
-    order = np.argsort(keys, kind="stable")
+    # Rows that are alike may be of different groups, and which group came first must not matter.
+    ranks = group_ranks(keys, prepared.codes, len(prepared.groups))
+    order = np.lexsort((ranks[prepared.codes], keys))
     return prepared.take_rows(order), keys[order]
 
 

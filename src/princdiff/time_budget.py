@@ -32,6 +32,8 @@ _LEAST_TEST = 0.2
 _QUICK, _QUICK_MEANS, _MINI = 3 * 10**8, 10**11, (9, 39)
 # Rows from which a test takes the steps that it takes with very many of them.
 _SAME_STEPS_ROWS = 6000
+# To see how the time grows with rows: so many times those of the small tests; and the steepest power of them.
+_MORE_ROWS, _STEEPEST = 5, 1.5
 # Of every group, where a test is made on a part of the rows; and relabellings that are worth more than rows.
 _FEWEST_ROWS, _WANTED = 50, 99
 # Seconds about that a test takes for one number and labelling, and that the tables take for one number and
@@ -210,35 +212,44 @@ def announce(problem: Problem, run: Run, asked: int) -> None:
     quick = _QUICK_MEANS if by_means(problem.n_rows, problem.n_features) else _QUICK
     if problem.n_rows * problem.n_features * asked < quick:
         return
-    expected = _expected_seconds(problem, run, asked)
+    expected = expected_seconds(problem, run, asked)
     if expected > policy.LONG:
         # Warnings are collected and shown at the end, which would be late.
         _LOG.warning(
-            "princdiff: the test takes at most about %s (%d relabellings); n_permutations= or "
-            "time_budget= make it shorter",
+            "princdiff: the test takes about %s (%d relabellings); n_permutations= or time_budget= make it "
+            "shorter",
             _duration(expected),
             asked,
         )
 
 
-def _expected_seconds(problem: Problem, run: Run, count: int) -> float:
-    """Time of a test, judged by two small ones on a part of the rows.
+def expected_seconds(problem: Problem, run: Run, count: int) -> float:
+    """Time of a test, judged by small ones.
 
-    An upper bound: where rows are very many, some steps look at a sample that does not grow with them.
+    Two on a part of the rows tell what a relabelling takes beside what is done once. Where this foretells a
+    long test, a third on more rows tells how that grows with them: many steps look at a sample that does not.
     """
     # So many rows that the same steps are taken as with all of them.
     least = MEANS_ROWS + 200 if by_means(problem.n_rows, problem.n_features) else _SAME_STEPS_ROWS
     part = part_of_rows(problem, max(1 / policy.FEWER_ROWS, least / problem.n_rows), run)
-    seconds = []
-    for small in _MINI:
-        begin = time.monotonic()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            _permuted(part, run, small)
-        seconds.append(time.monotonic() - begin)
-    each = max(seconds[1] - seconds[0], 0.0) / (_MINI[1] - _MINI[0])
-    once = max(seconds[0] - each * (_MINI[0] + 1), 0.0)
-    return (once + each * (count + 1)) * problem.n_rows / part.n_rows
+    few, more = (_seconds(part, run, small) for small in _MINI)
+    each = max(more - few, 0.0) / (_MINI[1] - _MINI[0])
+    once = max(few - each * (_MINI[0] + 1), 0.0)
+    on_part = once + each * (count + 1)
+    times_rows = problem.n_rows / part.n_rows
+    if on_part * times_rows <= policy.LONG or times_rows <= _MORE_ROWS:
+        return on_part * times_rows
+    larger = part_of_rows(problem, _MORE_ROWS / times_rows, run)
+    growth = np.log(_seconds(larger, run, _MINI[1]) / more) / np.log(larger.n_rows / part.n_rows)
+    return float(on_part * times_rows ** np.clip(growth, 0.0, _STEEPEST))
+
+
+def _seconds(problem: Problem, run: Run, count: int) -> float:
+    begin = time.monotonic()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _permuted(problem, run, count)
+    return max(time.monotonic() - begin, 1e-9)
 
 
 def _permuted(problem: Problem, run: Run, count: int) -> PermutationResult:

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from princdiff import open_rows, permutation_test
 from princdiff.data import validate
 from princdiff.data.problem import Design, OutOfTime, Problem, Run
+from princdiff.inference.adaptive import distance_factors
 from princdiff.tables import prepare
 
 
@@ -43,11 +44,36 @@ def test_rows_are_checked_once_and_scaled_once(monkeypatch):
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_zeros_and_ones_are_flags(sparse):
+def test_numbers_with_two_values_are_flags(sparse):
     X = np.array([[0.0, 0.0, 1.0, 2.0, 1.0], [1.0, 0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 1.0, 0.5]] * 2)
-    rows = sp.csr_matrix(X) if sparse else X
-    problem = Problem.from_arrays(rows, [0, 0, 0, 1, 1, 1])
-    assert problem.kinds == ("flag", "number", "number", "number", "number")
+    expected = ("flag", "number", "number", "number", "number")
+    for rows in (X, X + 1, 2.5 * X, -X, 7 - 3 * X):
+        problem = Problem.from_arrays(sp.csr_matrix(rows) if sparse else rows, [0, 0, 0, 1, 1, 1])
+        assert problem.kinds == expected
+
+
+@pytest.mark.parametrize("codes", [(1.0, 2.0), (0.0, 1e308), (5.0, 4.75)])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_what_two_values_a_column_has_does_not_matter(codes, sparse):
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.random(80) < 0.05, rng.random(80) < 0.5, rng.normal(size=80)]) * 1.0
+    recoded = X.copy()
+    recoded[:, :2] = np.where(X[:, :2] > 0, codes[1], codes[0])
+    y = np.arange(80) % 2
+    problems = [Problem.from_arrays(sp.csr_matrix(rows) if sparse else rows, y) for rows in (X, recoded)]
+    factors = [distance_factors(problem) for problem in problems]
+    np.testing.assert_allclose(factors[1], factors[0], rtol=1e-12)
+    assert factors[0][0] < 0.9 and factors[0][1] == 1
+
+
+def test_groups_are_ranked_by_their_rows():
+    X, y = rows_and_groups()
+    problem = Problem.from_arrays(X, y).with_ranked_groups
+    renamed = Problem.from_arrays(X, np.where(y == y[0], "z", "a")).with_ranked_groups
+    np.testing.assert_array_equal(problem.codes, renamed.codes)
+    assert [problem.classes[code] for code in problem.codes] == list(y)
+    X3, y3 = np.arange(12.0)[:, None], np.repeat(["b", "c", "a"], [5, 3, 4])
+    assert Problem.from_arrays(X3, y3).with_ranked_groups.classes == ("c", "a", "b")
 
 
 def test_flags_are_told_from_numbers_far_down():

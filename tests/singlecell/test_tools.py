@@ -345,6 +345,21 @@ def test_genes_that_are_all_zero_have_no_weight():
 # ---------------------------------------------------------------- refusals
 
 
+@pytest.mark.parametrize("store", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_gene_that_is_no_number_is_called_by_its_name(store, bad):
+    values = expression()
+    values[3, 4] = bad
+    cells = make_cells(store(values))
+    cells.var_names = [f"GENE{j}" for j in range(cells.n_vars)]
+    for call in (
+        lambda: princdiff.tl.pda(cells, "kind"),
+        lambda: princdiff.tl.pda(cells, "kind", n_features=2),
+    ):
+        with pytest.raises(ValueError, match="column 'GENE4' is affected"):
+            call()
+
+
 def test_what_is_refused():
     cells = make_cells(groups=3)
     holes = cells.copy()

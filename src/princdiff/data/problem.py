@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from princdiff.data import validate
 from princdiff.data.labels import Labels
 from princdiff.data.row_chunks import RowChunks
-from princdiff.data.row_keys import row_keys
+from princdiff.data.row_keys import group_ranks, row_keys
 from princdiff.data.run import Run
 from princdiff.data.samples import Samples, Scale
 from princdiff.deadline import OutOfTime
@@ -76,7 +76,7 @@ class Problem:
     units : tuple of str
         Column of the user's table that each feature belongs to; the levels of a category share one.
     kinds : tuple of {"number", "flag", "level", "missing"}
-        What each feature is: a number; zeros and ones that stand for a column by themselves; one of the
+        What each feature is: a number; a flag, which has two values; one of the
         several levels of a category; a mark for missing values.
     divergence : Divergence
         What is compared.
@@ -223,7 +223,7 @@ class Problem:
             classes=tuple(prepared.groups),
             names=tuple(prepared.features),
             units=tuple(prepared.origin),
-            kinds=tuple(prepared.kinds),
+            kinds=_with_flags(prepared.rows, tuple(prepared.kinds)),
             divergence=compared,
             scale=scale,
             weights=validate.settle_weights(prepared.weights, prepared.codes, prepared.groups),
@@ -386,6 +386,25 @@ class Problem:
         other.__dict__["ordered"] = other
         return other
 
+    @property
+    def with_ranked_groups(self) -> Problem:
+        """The same problem with groups numbered by what their rows hold, not by the order of their names.
+
+        A search that begins from the first group's means or covariances then ends at the same place
+        whatever the groups are called. Rows out of core stay as they are.
+        """
+        if self.streamed or self._derived:
+            return self
+        ranks = group_ranks(self.row_keys, self.codes, self.n_groups)
+        if (ranks == np.arange(self.n_groups)).all():
+            return self
+        classes = tuple(self.classes[code] for code in np.argsort(ranks))
+        other = replace(self, codes=ranks[self.codes], classes=classes)
+        for known in ("samples", "row_keys"):
+            if known in self.__dict__:
+                other.__dict__[known] = self.__dict__[known]
+        return other
+
     def restrict(self, features: NDArray[np.intp]) -> Problem:
         """The same rows with some of the features only, scaled as before."""
         if self._derived:
@@ -421,22 +440,31 @@ class Problem:
 
 
 def _with_flags(rows: Any, kinds: tuple[str, ...]) -> tuple[str, ...]:
-    """Numbers that are all zero or one, and both of them, are flags."""
+    """Numbers that take two values, whichever, are flags: 1 and 2 are as good as 0 and 1."""
     if isinstance(rows, RowChunks) or "number" not in kinds:
         return kinds
     head = rows[:_HEAD]
-    head = head.toarray() if sp.issparse(head) else head
-    likely = np.flatnonzero(((head == 0) | (head == 1)).all(axis=0) & (np.array(kinds) == "number"))
+    head = head.toarray() if sp.issparse(head) else np.asarray(head)
+    low, high = head.min(axis=0), head.max(axis=0)
+    likely = np.flatnonzero(((head == low) | (head == high)).all(axis=0) & (np.array(kinds) == "number"))
     if not len(likely):
         return kinds
     found = list(kinds)
     by_column = rows.tocsc() if sp.issparse(rows) else rows
-    for j in likely:
-        column = by_column[:, [j]].data if sp.issparse(rows) else by_column[:, j]
-        ones = int((column == 1).sum())
-        if 0 < ones < rows.shape[0] and ones == np.count_nonzero(column):
+    for j in likely.tolist():
+        if _has_two_values(by_column, j):
             found[j] = "flag"
     return tuple(found)
+
+
+def _has_two_values(rows: Any, feature: int) -> bool:
+    if not sp.issparse(rows):
+        column = rows[:, feature]
+        low, high = column.min(), column.max()
+        return bool(low < high and ((column == low) | (column == high)).all())
+    stored = rows[:, [feature]].data
+    values = set(np.unique(stored).tolist())
+    return len(values if len(stored) == rows.shape[0] else values | {0.0}) == 2
 
 
 def _crossing(codes: NDArray[np.uint8], blocks: NDArray[np.intp]) -> NDArray[np.bool_]:

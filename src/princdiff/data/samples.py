@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from princdiff.data.labels import Labels
-from princdiff.data.moments import inverse_or_zero, moments
+from princdiff.data.moments import Moments, inverse_or_zero, moments
 from princdiff.data.products import Products, Scaling, StreamedProducts, products_in_memory
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.row_keys import row_keys
@@ -97,6 +97,7 @@ class Samples:
         self.weights = weights
         found = rows.moments(weights) if isinstance(rows, RowChunks) else moments(rows, weights)
         self.centre, self.deviation = found.mean, found.deviation
+        _refuse_wide(found, names)
         if scale is not None:
             _refuse_tiny(self.deviation, names)
         # Groups are rescaled one by one later; "within" only begins with features of like size.
@@ -410,6 +411,17 @@ class Deflated:
 
     def _remaining(self, directions: NDArray, out: NDArray | None = None) -> NDArray:
         return np.subtract(directions, (directions @ self._basis.T) @ self._basis, out=out)
+
+
+def _refuse_wide(found: Moments, names: Sequence[str] | None) -> None:
+    """Values have to be centred, and differences beyond the largest number would be infinite."""
+    wide = np.flatnonzero(found.high / 2 - found.low / 2 > np.finfo(np.float64).max / 2)
+    if len(wide):
+        name = f"x{wide[0]}" if names is None else names[wide[0]]
+        raise ValueError(
+            f"feature {name!r} goes from {found.low[wide[0]]:.3g} to {found.high[wide[0]]:.3g}, farther than "
+            "can be represented; divide it by a power of ten, or leave it out"
+        )
 
 
 def _refuse_tiny(deviation: NDArray[np.float64], names: Sequence[str] | None) -> None:

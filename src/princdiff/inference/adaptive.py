@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -262,6 +263,22 @@ def distance_factors(problem: Problem) -> NDArray[np.float64]:
         members = (units == unit) & (kinds == "level")
         total = np.sqrt((deviation[members] ** 2).sum())
         factors[members] = deviation[members] / max(total, _LEAST_SPREAD)
-    flags = np.isin(kinds, ("flag", "missing"))
-    factors[flags] = deviation[flags] / np.maximum(deviation[flags], _LEAST_SPREAD)
+    flags = np.flatnonzero(np.isin(kinds, ("flag", "missing")))
+    # Of zeros and ones the deviation itself; other values are as far apart as they happen to be.
+    spread = deviation[flags] / 2 / _half_distances(problem.rows, flags)
+    factors[flags] = spread / np.maximum(spread, _LEAST_SPREAD)
     return factors
+
+
+def _half_distances(rows: Any, flags: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Half of how far the two values of each flag are apart; 1 where there is one value only."""
+    if not len(flags):
+        return np.empty(0)
+    own = rows[:, flags]
+    if sp.issparse(own):
+        low, high = (bound.toarray().ravel() for bound in (own.min(axis=0), own.max(axis=0)))
+    else:
+        low, high = own.min(axis=0), own.max(axis=0)
+    # By halves: the distance of numbers of any size can be represented.
+    apart = high.astype(np.float64) / 2 - low.astype(np.float64) / 2
+    return np.where(apart > 0, apart, 1.0)

@@ -29,7 +29,7 @@ class Labellings:
     @classmethod
     def of(cls, problem: Problem, n_permutations: int, seed: int) -> Labellings:
         """The observed labelling and random ones; rows without what covariates explain."""
-        problem = without_covariates(problem.ordered)
+        problem = without_covariates(problem.with_ranked_groups.ordered)
         scheme = scheme_of(problem, n_permutations, seed)
         samples = problem.samples
         if problem.scale == "within":
