@@ -386,7 +386,7 @@ class Problem:
         other.__dict__["ordered"] = other
         return other
 
-    @property
+    @cached_property
     def with_ranked_groups(self) -> Problem:
         """The same problem with groups numbered by what their rows hold, not by the order of their names.
 

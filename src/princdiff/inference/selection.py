@@ -269,11 +269,12 @@ def _with_columns(problem: Problem, columns: ArrayLike) -> Problem:
 
 def select(problem: Problem, run: Run, options: SelectionOptions) -> SelectionResult:
     """Find the features in which the groups of a problem differ; see `select_features`."""
-    # In an order of their own: shuffled rows give the same answer to the last digit.
-    problem = problem.require_memory().ordered
+    # In an order of their own: shuffled rows and renamed groups give the same answer to the last digit.
+    groups = problem.classes
+    problem = problem.require_memory().with_ranked_groups.ordered
     if options.goal == "minimal":
         return _minimal(problem, run, options)
-    finder = _Selection(problem, run, options)
+    finder = _Selection(problem, run, options, groups)
     if options.relations:
         finder.columns_and_pairs()
         finder.relations_to_named()
@@ -322,8 +323,10 @@ class _Shares(NamedTuple):
 class _Selection:
     """The steps of a selection and what they have found so far."""
 
-    def __init__(self, problem: Problem, run: Run, options: SelectionOptions) -> None:
+    def __init__(self, problem: Problem, run: Run, options: SelectionOptions, groups: tuple) -> None:
         self._problem, self._run, self._options = problem, run, options
+        # As the user orders them.
+        self._groups = groups
         # Half of the error is for directions, where they are asked for.
         self._alpha = options.alpha * (0.5 if options.goal == "directions" else 1.0)
         judged = without_covariates(problem)
@@ -472,11 +475,11 @@ class _Selection:
 
     def _listed(self, pairs: RelationScores | None, adjusted: NDArray[np.float64]) -> pd.DataFrame:
         """The pairs that stand out most, as a table."""
-        names, classes = self._problem.names, self._problem.classes
+        names, ranked = self._problem.names, self._problem.classes
         headings = [
             "first",
             "second",
-            *(f"dependence {name}" for name in classes),
+            *(f"dependence {name}" for name in self._groups),
             "change",
             "pvalue_adj",
         ]
@@ -488,7 +491,8 @@ class _Selection:
                 "first": [names[feature] for feature in pairs.pairs[order, 0]],
                 "second": [names[feature] for feature in pairs.pairs[order, 1]],
                 **{
-                    f"dependence {name}": pairs.correlations[code, order] for code, name in enumerate(classes)
+                    f"dependence {name}": pairs.correlations[ranked.index(name), order]
+                    for name in self._groups
                 },
                 "change": np.ptp(pairs.correlations[:, order], axis=0),
                 "pvalue_adj": adjusted[order],
