@@ -172,8 +172,7 @@ class ProductCells:
         if view.n_rows <= MATRIX_ROWS:
             kernels = (*kernels, RowKernel("products"))
         values = kernel_statistics(view, self.contrasts, kernels, np.random.default_rng(self.seed))
-        local = _local_weight(self.problem)
-        return CellValues([_kernel_cell(kernel, prefix, local) for kernel in kernels], values)
+        return CellValues([_kernel_cell(kernel, prefix, self.problem) for kernel in kernels], values)
 
     def _lengths(self, view: RowView, prefix: str) -> CellValues:
         scores = column_cells.length_scores(view.dense, self.contrasts)
@@ -228,14 +227,19 @@ def _local_weight(problem: Problem) -> float:
     return float(np.clip(20 / problem.n_features, 2.0, 10.0))
 
 
-def _kernel_cell(kernel: RowKernel, prefix: str, local_weight: float) -> Cell:
+def _energy_weight(problem: Problem) -> float:
+    """Weight of the energy distance: the more features there are, the more may differ a little."""
+    return float(np.clip(problem.n_features / 5, 4.0, 8.0))
+
+
+def _kernel_cell(kernel: RowKernel, prefix: str, problem: Problem) -> Cell:
     metric = "whitened" if prefix else "scaled"
     if kernel.shape == "products":
         return Cell("covariance", f"{prefix}covariances", metric, weight=3.0 if prefix else 0.1)
     if kernel.shape == "energy":
-        return Cell("kernel", f"{prefix}energy", metric, weight=1.0 if prefix else 4.0)
+        return Cell("kernel", f"{prefix}energy", metric, weight=1.0 if prefix else _energy_weight(problem))
     local = "local " if kernel.quantile < 0.1 else ""
-    weight = {0.005: local_weight, 0.05: 1.0}.get(kernel.quantile, 0.5)
+    weight = {0.005: _local_weight(problem), 0.05: 1.0}.get(kernel.quantile, 0.5)
     return Cell("kernel", f"{prefix}{local}{kernel.shape} {kernel.quantile:g}", metric, weight=weight)
 
 
