@@ -313,3 +313,16 @@ def test_a_column_of_ones_and_twos_is_compared_as_one_of_zeros_and_ones():
     )
     assert first.pvalue == second.pvalue and first.effect == pytest.approx(second.effect)
     assert first.table["pvalue"].tolist() == pytest.approx(second.table["pvalue"].tolist())
+
+
+def test_a_pair_that_is_not_named_lends_no_pvalue():
+    rng = np.random.default_rng(1)
+    dose = np.tile(np.repeat([0.5, 1.0, 2.0], 10), 2)
+    group = np.repeat(["a", "b"], 30)
+    length = 10 * dose + 4 * (group == "a") * (dose < 2) + rng.normal(0, 4, 60)
+    result = compare(pd.DataFrame({"length": length, "dose": dose}), groups=group, random_state=0)
+    table = result.to_frame(by="column").set_index("column")
+    assert not table["selected"].any()
+    # The doses are the same in both groups: nothing can be less of a difference.
+    assert table.loc["dose", "pvalue"] == 1
+    assert table.loc["length", "pvalue"] < 0.5

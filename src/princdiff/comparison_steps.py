@@ -313,7 +313,10 @@ class Comparison:
             self.notes.append("time budget: columns that differ were not looked for")
             return nothing, SelectionPart(control=control), _no_relations(self.data.groups)
         chosen = found.table.set_axis(names)
-        chosen = chosen[["selected", "reason"]].assign(pvalue=chosen["pvalue_adj"])
+        # A pair that is not named must not lend its p-value to a column that by itself is as it was.
+        alone = chosen["column"].map(found.columns.set_index("column")["pvalue_adj"])
+        own = chosen["pvalue_adj"].where(chosen["selected"], np.maximum(chosen["pvalue_adj"], alone))
+        chosen = chosen[["selected", "reason"]].assign(pvalue=own)
         part = SelectionPart(
             True,
             options.alpha,

@@ -103,15 +103,16 @@ def choose_divergence(
     if not (isinstance(asked, str) and asked == "auto"):
         return get(asked), ""
     if any(kind != "number" for kind in kinds):
-        found = "flags and categories"
+        found = "are flags and categories"
     elif stepped := _stepped_features(rows):
-        found = f"{stepped} feature{'s' if stepped > 1 else ''} with few different values"
+        found = "is 1 feature" if stepped == 1 else f"are {stepped} features"
+        found += " with few different values"
     else:
         return get("wasserstein2"), (
             "Compared by the squared Wasserstein distance, since all features are continuous."
         )
     return get("energy"), (
-        f"Compared by the energy distance, since there are {found}: the squared Wasserstein distance "
+        f"Compared by the energy distance, since there {found}: the squared Wasserstein distance "
         "would let the rarest of them rule."
     )
 
