@@ -244,6 +244,8 @@ def test_real_table_of_others():
         ({"n_features": 99}, "n_features"),
         ({"scale": "unit"}, "scale"),
         ({"missing": "ignore"}, "missing"),
+        ({"features": "load"}, "features must be a list of names or None, got 'load'"),
+        ({"features": ["nobody"]}, "nobody"),
     ],
 )
 def test_bad_arguments_are_named(table, options, words):
