@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from princdiff import SPARDA, compare, compare_groups, deadline, time_budget
+from princdiff import SPARDA, compare, compare_groups, deadline, relax, time_budget
 from princdiff import comparison_steps as steps
 from princdiff.data.labels import Labels
 from princdiff.data.problem import Design, Problem, Run
@@ -20,6 +20,7 @@ from princdiff.divergences import Wasserstein2
 from princdiff.inference.permutation import PermutationOptions, run_permutations
 from princdiff.inference.tuning import choose_level
 from princdiff.parallel import in_threads
+from princdiff.relaxation.bounds import ProofEffort, upper_bound
 from princdiff.solvers.ascent import ascend, walk_ridge
 from princdiff.solvers.sparsity import Sparsity
 
@@ -86,6 +87,25 @@ def test_an_ascent_that_is_cut_short_has_what_it_began_with():
         with until(PAST, strict=True), pytest.raises(OutOfTime):
             ascent(*arguments)
         assert (ascent(*arguments).objective >= found.objective).all()
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.05])
+def test_a_relaxation_that_is_cut_short_has_bounds_that_hold(penalty):
+    X, y = table(n_features=12)
+    whole = relax(X, y, penalty=penalty, tol=1e-4, random_state=0)
+    with until(PAST, strict=False) as limit:
+        cut = relax(X, y, penalty=penalty, tol=1e-4, random_state=0)
+    assert limit.passed and cut.n_iter < whole.n_iter
+    assert cut.lower_bound <= whole.upper_bound * (1 + 1e-9)
+    assert cut.upper_bound >= whole.lower_bound * (1 - 1e-9)
+
+
+def test_a_proof_that_is_cut_short_is_still_a_proof():
+    X, y = table(n_features=12)
+    best = SPARDA(n_features=5, certify=False, random_state=0).fit(X, y).divergences_[0]
+    for k in (5, None):
+        cut = upper_bound(X, y, k, effort=ProofEffort(stop=lambda: True))
+        assert cut.kind == "certificate" and cut.upper_bound >= best
 
 
 @pytest.mark.parametrize("n_features", ["auto", 1, 2, None])

@@ -345,6 +345,28 @@ def test_genes_that_are_all_zero_have_no_weight():
 # ---------------------------------------------------------------- refusals
 
 
+@pytest.mark.parametrize("name", ["all", "rest", "reference", "None"])
+def test_a_group_may_be_called_anything(name):
+    cells, renamed = make_cells(groups=3), make_cells(groups=3)
+    renamed.obs["kind"] = renamed.obs["kind"].cat.rename_categories({"t cell": name})
+    for groups, reference in (("t cell", "b cell"), ("monocyte", "t cell")):
+        if (groups, reference, name) == ("monocyte", "t cell", "rest"):
+            continue
+        found = []
+        for data in (cells, renamed):
+            called = [name if data is renamed and word == "t cell" else word for word in (groups, reference)]
+            princdiff.tl.pda(data, "kind", groups=called[0], reference=called[1], n_features=3, **QUIET)
+            statistics = princdiff.get.pda_statistics(data)
+            assert statistics.loc[0, ["group", "reference"]].tolist() == called and len(statistics) == 1
+            found.append((data.varm["pda"].copy(), statistics["divergence"].tolist()))
+        np.testing.assert_allclose(np.abs(found[0][0]), np.abs(found[1][0]), atol=1e-6)
+        assert found[0][1] == pytest.approx(found[1][1])
+    if name == "rest":
+        for options in ({}, {"reference": "rest"}):
+            with pytest.raises(ValueError, match="has a group called 'rest', so reference='rest' could mean"):
+                princdiff.tl.pda(renamed, "kind", groups="monocyte", **options)
+
+
 @pytest.mark.parametrize("store", [np.asarray, sp.csr_matrix])
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_gene_that_is_no_number_is_called_by_its_name(store, bad):

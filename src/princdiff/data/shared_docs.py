@@ -1,7 +1,7 @@
 """Texts of parameters that mean the same in several functions, written once.
 
 A line ``{name}`` in the docstring of a function or class that `with_shared_docs` decorates stands for the
-text of that parameter. What a function means differently it says itself.
+text of that name. What a function means differently it says itself.
 """
 
 from __future__ import annotations
@@ -70,6 +70,21 @@ n_jobs : int or None, default=None
     "progress": """
 progress : bool, default=False
     Show a progress bar.""",
+    "adata": """
+adata : AnnData
+    After `princdiff.tl.pda`.""",
+    "key": """
+key : str, default="pda"
+    Its ``key_added``.""",
+    "one_comparison": """
+group : str, optional
+    Which comparison; needed where there are several.""",
+    "one_direction": """
+component : int, default=1
+    Which direction.""",
+    "ax": """
+ax : Axes, optional
+    Where to draw.""",
 }
 
 

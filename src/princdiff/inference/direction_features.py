@@ -19,7 +19,7 @@ from princdiff.data.labels import Labels
 from princdiff.data.problem import Problem, Run
 from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence
-from princdiff.inference.credit import (
+from princdiff.inference.held_out_scores import (
     Fold,
     credit_scores,
     family_wise_pvalues,

@@ -30,10 +30,10 @@ from princdiff.inference.alone import (
     numbered,
     pooled_discovery_rates,
 )
-from princdiff.inference.attribution import FeatureFacts, features_that_explain
 from princdiff.inference.contrasts import Relabellings
 from princdiff.inference.covariates import without_covariates
 from princdiff.inference.direction_features import features_of_directions
+from princdiff.inference.features_of_pairs import FeatureFacts, features_that_explain
 from princdiff.inference.minimal_set import minimal_set
 from princdiff.inference.permuted_problem import standardised_within
 from princdiff.inference.pvalues import permutation_pvalue, step_down_pvalues

@@ -11,6 +11,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
+from princdiff.data.shared_docs import with_shared_docs
 from princdiff.present.plot_style import (
     COLOURS,
     LEGEND_ROWS,
@@ -31,6 +32,7 @@ _LONGEST_CHANGE = 48
 _MOST_BARS = 4
 
 
+@with_shared_docs
 def histograms(
     edges: ArrayLike,
     shares: Mapping[str, ArrayLike],
@@ -51,8 +53,7 @@ def histograms(
         Name of the feature.
     values : array of shape (n_bins,), optional
         The values of a feature that takes few: bars at these are drawn instead.
-    ax : Axes, optional
-        Where to draw.
+    {ax}
 
     Returns
     -------
@@ -89,6 +90,7 @@ def histograms(
     return ax
 
 
+@with_shared_docs
 def bars(
     levels: Sequence[str], shares: Mapping[str, ArrayLike], name: str, *, ax: Axes | None = None
 ) -> Axes:
@@ -102,8 +104,7 @@ def bars(
         Share of each group's rows.
     name : str
         Name of the column.
-    ax : Axes, optional
-        Where to draw.
+    {ax}
 
     Returns
     -------
@@ -153,6 +154,7 @@ def bars(
     return ax
 
 
+@with_shared_docs
 def sizes(
     names: Sequence[str],
     effects: ArrayLike,
@@ -173,8 +175,7 @@ def sizes(
         Columns that differ; the others are grey.
     changes : list of str, optional
         What changed.
-    ax : Axes, optional
-        Where to draw.
+    {ax}
 
     Returns
     -------

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
+from princdiff.data.shared_docs import with_shared_docs
 from princdiff.present.plot_style import (
     COLOURS,
     LONGEST_GROUP,
@@ -23,6 +24,7 @@ from princdiff.present.plot_style import (
 _GRID_POINTS = 400
 
 
+@with_shared_docs
 def projection(
     values: ArrayLike,
     groups: ArrayLike,
@@ -41,8 +43,7 @@ def projection(
         Group of each row.
     order : array of shape (n_groups,), optional
         The groups in the order of their colours; default sorted.
-    ax : Axes, optional
-        Where to draw.
+    {ax}
     xlabel : str
         What the axis shows.
 
@@ -92,6 +93,7 @@ def _density(members: NDArray[np.float64], grid: NDArray[np.float64]) -> NDArray
     return np.exp(-0.5 * ((grid - members.mean()) / width) ** 2) / (width * np.sqrt(2 * np.pi))
 
 
+@with_shared_docs
 def weights(
     direction: ArrayLike,
     names: ArrayLike | None = None,
@@ -112,8 +114,7 @@ def weights(
         Share of each feature, written beside its bar.
     top : int
         How many features.
-    ax : Axes, optional
-        Where to draw.
+    {ax}
 
     Returns
     -------
@@ -163,6 +164,7 @@ def _write_shares(ax: Axes, rows: NDArray, bars: NDArray, shares: NDArray) -> No
     ax.set_xlim(low - 0.22 * longest * (low < 0), high + 0.22 * longest * (high > 0))
 
 
+@with_shared_docs
 def quantile_densities(
     quantiles: Mapping[str, NDArray[np.float64]],
     levels: NDArray[np.float64],
@@ -180,8 +182,7 @@ def quantile_densities(
         Probabilities at which they were taken.
     title : str
         What the picture shows.
-    ax : Axes, optional
-        Where to draw.
+    {ax}
 
     Returns
     -------
@@ -226,6 +227,7 @@ def _draw_transport(ax: Axes, pair: list[NDArray], levels: NDArray[np.float64], 
     ax.set_ylim(1.15 * depth, 1.08 * tallest)
 
 
+@with_shared_docs
 def null_distribution(null: ArrayLike, observed: float, pvalue: float, *, ax: Axes | None = None) -> Axes:
     """Draw a histogram of the relabellings' statistics, and the observed one.
 
@@ -237,8 +239,7 @@ def null_distribution(null: ArrayLike, observed: float, pvalue: float, *, ax: Ax
         Observed statistic.
     pvalue : float
         Its p-value.
-    ax : Axes, optional
-        Where to draw.
+    {ax}
 
     Returns
     -------
@@ -280,6 +281,7 @@ def null_distribution(null: ArrayLike, observed: float, pvalue: float, *, ax: Ax
     return ax
 
 
+@with_shared_docs
 def sparsity_path(
     grid: ArrayLike, fitted: ArrayLike, held_out: ArrayLike, chosen: float, *, ax: Axes | None = None
 ) -> Axes:
@@ -293,8 +295,7 @@ def sparsity_path(
         Divergence on the rows of the fit, and on the rows left out.
     chosen : float
         The number chosen.
-    ax : Axes, optional
-        Where to draw.
+    {ax}
 
     Returns
     -------
@@ -322,6 +323,7 @@ def sparsity_path(
     return ax
 
 
+@with_shared_docs
 def scatter(projected: ArrayLike, groups: ArrayLike, *, ax: Axes | None = None) -> Axes:
     """Draw rows on two components, coloured by group.
 
@@ -331,8 +333,7 @@ def scatter(projected: ArrayLike, groups: ArrayLike, *, ax: Axes | None = None) 
         Rows on two directions.
     groups : array of shape (n_rows,)
         Group of each row.
-    ax : Axes, optional
-        Where to draw.
+    {ax}
 
     Returns
     -------
@@ -359,6 +360,7 @@ def scatter(projected: ArrayLike, groups: ArrayLike, *, ax: Axes | None = None) 
     return ax
 
 
+@with_shared_docs
 def objective_on_sphere(
     first: ArrayLike,
     second: ArrayLike,
@@ -375,8 +377,7 @@ def objective_on_sphere(
         The two groups.
     points : dict of arrays of shape (3,), optional
         Directions to mark, by name.
-    ax : Axes, optional
-        Where to draw.
+    {ax}
     resolution : int
         Grid points along each axis.
 

@@ -186,7 +186,7 @@ def _least(
         if search.proved or not relaxed:
             return own
         found.append(own)
-    if relaxed:
+    if relaxed and not (found and effort.stop()):
         found += _from_plan(X, y, limit, guides, sample_weight, effort, search)
     proven = [c for c in found if c.kind == "certificate"]
     best_so_far = min(proven or found, key=lambda c: c.upper_bound, default=NO_BOUND)
@@ -325,7 +325,7 @@ def _from_plan(
             search.search.add_plan(search.rows.rescale(whole, problem.unit))
     if k < d:
         found += _sparse(problem, coupling, whole, k, source)
-        if effort.penalised and d <= MAX_PENALISED:
+        if effort.penalised and d <= MAX_PENALISED and not effort.stop():
             found += _penalised(problem, dense, k, rng)
     return found
 

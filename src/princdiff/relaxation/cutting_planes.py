@@ -16,6 +16,8 @@ import numpy.typing as npt
 from scipy.linalg import eigh
 from scipy.optimize import linprog
 
+from princdiff.deadline import time_is_up
+
 Array = npt.NDArray[Any]
 
 __all__ = ["hull_bound", "leading", "play"]
@@ -168,7 +170,7 @@ def play(
         if value > lower:
             lower, best = value, trial
         matrices.append(matrix)
-        if _closed(lower, upper, tol):
+        if _closed(lower, upper, tol) or (np.isfinite(upper) and time_is_up()):
             break
         # Solve the game with the plans at hand, adding directions until its value is known well
         # enough; no transport is needed for that.

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
+from princdiff.deadline import time_is_up
 from princdiff.relaxation.cutting_planes import hull_bound, leading, play
 from princdiff.relaxation.transport import (
     EntropicTransport,
@@ -94,7 +95,7 @@ def solve_fast(
         value, vectors = climb.bound(factor, eps)
         if climb.gap > tol and climb.gap < _GAME_GAP:
             climb.use_exact_plans(factor)
-        if climb.gap <= tol or climb.n_iter >= max_iter:
+        if climb.gap <= tol or climb.n_iter >= max_iter or time_is_up():
             break
         stalls = stalls + 1 if climb.gap > 0.97 * before else 0
         if stalls >= 4:
@@ -210,6 +211,7 @@ class _Climb:
         self.smoothing = smoothing
         answer = minimize(
             self._objective, factor.ravel(), args=(factor.shape, eps), jac=True, method="L-BFGS-B",
+            callback=_stop_when_late,
             options={
                 "maxfun": min(60, max(1, max_iter - self.n_iter)), "maxcor": 20,
                 "ftol": accuracy, "gtol": 1e-9,
@@ -350,3 +352,9 @@ def _pruned(factor: Array) -> Array:
     norm = np.linalg.norm(factor, axis=1)
     kept = factor * (norm > 0.03 * norm.max())[:, None]
     return np.asarray(kept / np.linalg.norm(kept))
+
+
+def _stop_when_late(_: Array) -> None:
+    """A step of an optimiser that ends with what it has at the deadline."""
+    if time_is_up():
+        raise StopIteration

@@ -26,7 +26,7 @@ from princdiff.result.parts import (
     TestPart,
     WitnessPart,
 )
-from princdiff.result.schema import from_plain, to_plain
+from princdiff.result.schema import from_plain, read_saved, refuse_other_files, to_plain
 from princdiff.tables import Coding, encode
 
 if TYPE_CHECKING:
@@ -481,20 +481,10 @@ def load(path: str | Path) -> DifferenceResult:
     True
     """
     parameters.check({"path": path}, path=parameters.File())
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise FileNotFoundError(f"no such file: {path}") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ValueError(f"{path} is not a saved princdiff comparison: {error}") from None
-    if isinstance(content, dict) and content.get("kind_of_file") == f"{KIND} of groups":
+    content = read_saved(path, KIND)
+    if content.get("kind_of_file") == f"{KIND} of groups":
         raise ValueError(f"{path} holds comparisons of several groups: read it with GroupsResult.load")
-    if not isinstance(content, dict) or content.get("kind_of_file") != KIND:
-        raise ValueError(f"{path} is not a saved princdiff comparison")
-    if content.get("format") != FORMAT:
-        raise ValueError(
-            f"{path} has format {content.get('format')!r}; this version of princdiff reads format {FORMAT}"
-        )
+    refuse_other_files(path, content, KIND, FORMAT)
     lost = [
         part.name
         for part in fields(DifferenceResult)

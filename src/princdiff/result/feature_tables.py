@@ -216,8 +216,11 @@ def weighted_quantiles(
     """
     if weights is None:
         return np.quantile(values, REFERENCE_LEVELS)
-    present = weights > 0
-    return np.quantile(values[present], REFERENCE_LEVELS, weights=weights[present], method="inverted_cdf")
+    values, weights = values[weights > 0], weights[weights > 0]
+    if (weights == weights[0]).all():
+        # As if there were no weights, to the last digit: a group's own rows are at no distance from it.
+        return np.quantile(values, REFERENCE_LEVELS)
+    return np.quantile(values, REFERENCE_LEVELS, weights=weights, method="inverted_cdf")
 
 
 def separation(

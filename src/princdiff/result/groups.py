@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 
 from princdiff.data import parameters, validate
+from princdiff.data.shared_docs import with_shared_docs
 from princdiff.files import write_text
 from princdiff.result.difference import DifferenceResult, result_from
-from princdiff.result.schema import from_plain, to_plain
+from princdiff.result.schema import from_plain, read_saved, refuse_other_files, to_plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -199,6 +200,7 @@ class GroupsResult:
 
     # Pictures.
 
+    @with_shared_docs
     def plot_matrix(self, column: str = "effect", *, ax: Axes | None = None) -> Axes:
         """Draw groups x groups, a star where the difference is significant at 5 % after adjustment.
 
@@ -206,8 +208,7 @@ class GroupsResult:
         ----------
         column : {"effect", "divergence", "pvalue", "adjusted"}, default="effect"
             What is shown.
-        ax : Axes, optional
-            Where to draw.
+        {ax}
 
         Returns
         -------
@@ -218,6 +219,7 @@ class GroupsResult:
 
         return matrix_picture(self, column, ax)
 
+    @with_shared_docs
     def plot_columns(self, *, top: int = 15, ax: Axes | None = None) -> Axes:
         """Draw columns x comparisons: how much each differs, a dot where it was selected.
 
@@ -225,8 +227,7 @@ class GroupsResult:
         ----------
         top : int, default=15
             How many columns, those that differ most often first.
-        ax : Axes, optional
-            Where to draw.
+        {ax}
 
         Returns
         -------
@@ -257,17 +258,8 @@ class GroupsResult:
     def load(cls, path: str | Path) -> GroupsResult:
         """Read saved comparisons. Nothing in the file is executed."""
         parameters.check({"path": path}, path=parameters.File())
-        try:
-            content = json.loads(Path(path).read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise FileNotFoundError(f"no such file: {path}") from None
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-            raise ValueError(f"{path} is not a saved princdiff comparison of groups: {error}") from None
-        if not isinstance(content, dict) or content.get("kind_of_file") != KIND:
-            raise ValueError(f"{path} is not a saved princdiff comparison of groups")
-        if content.get("format") != FORMAT:
-            found = content.get("format")
-            raise ValueError(f"{path} has format {found!r}; this version of princdiff reads format {FORMAT}")
+        content = read_saved(path, KIND)
+        refuse_other_files(path, content, KIND, FORMAT)
         try:
             stored = from_plain(_Stored, content, "result")
             results = _stored_results(content.get("results"))

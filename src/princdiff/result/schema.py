@@ -7,9 +7,11 @@ of the damage, and nothing in a file is ever executed.
 
 from __future__ import annotations
 
+import json
 import math
 import types
 from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -20,6 +22,29 @@ _INFINITIES = {"Infinity": math.inf, "-Infinity": -math.inf}
 _DTYPES = {"number": np.float64, "whole": np.int64, "boolean": np.bool_, "text": object}
 
 Part = TypeVar("Part")
+
+
+def read_saved(path: str | Path, what: str) -> dict[str, Any]:
+    """Content of a saved file; a file that is no JSON object is refused as not ``what``."""
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileNotFoundError(f"no such file: {path}") from None
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"{path} is not a saved {what}: {error}") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} is not a saved {what}")
+    return content
+
+
+def refuse_other_files(path: str | Path, content: dict[str, Any], kind: str, number: int) -> None:
+    """A file of another kind or format is refused."""
+    if content.get("kind_of_file") != kind:
+        raise ValueError(f"{path} is not a saved {kind}")
+    if content.get("format") != number:
+        raise ValueError(
+            f"{path} has format {content.get('format')!r}; this version of princdiff reads format {number}"
+        )
 
 
 def to_plain(value: Any) -> Any:

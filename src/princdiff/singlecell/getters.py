@@ -9,10 +9,12 @@ import pandas as pd
 
 from princdiff.data import parameters
 from princdiff.data.parameters import Either, Number, Text, Whole
+from princdiff.data.shared_docs import with_shared_docs
 from princdiff.singlecell.anndata_input import check_anndata
 from princdiff.tables.frames import listed, suggestion
 
 
+@with_shared_docs
 def pda_df(
     adata: Any,
     key: str = "pda",
@@ -25,10 +27,8 @@ def pda_df(
 
     Parameters
     ----------
-    adata : AnnData
-        After `princdiff.tl.pda`.
-    key : str, default="pda"
-        Its ``key_added``.
+    {adata}
+    {key}
     group : str, optional
         One comparison only.
     component : int, optional
@@ -72,6 +72,7 @@ def pda_df(
     return table.reset_index(drop=True)
 
 
+@with_shared_docs
 def rank_genes_groups_df(
     adata: Any, group: str | None = None, *, key: str = "pda", pval_cutoff: float | None = None
 ) -> pd.DataFrame:
@@ -83,8 +84,7 @@ def rank_genes_groups_df(
         After `princdiff.tl.pda` with ``n_permutations``.
     group : str, optional
         One comparison only.
-    key : str, default="pda"
-        Its ``key_added``.
+    {key}
     pval_cutoff : float, optional
         Genes with an adjusted p-value up to this one only.
 
@@ -131,15 +131,14 @@ def rank_genes_groups_df(
     return found.iloc[order].reset_index(drop=True)
 
 
+@with_shared_docs
 def pda_statistics(adata: Any, key: str = "pda") -> pd.DataFrame:
     """One row for every comparison and component: how far apart, how sure, how many genes.
 
     Parameters
     ----------
-    adata : AnnData
-        After `princdiff.tl.pda`.
-    key : str, default="pda"
-        Its ``key_added``.
+    {adata}
+    {key}
 
     Returns
     -------

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from princdiff.data import parameters
 from princdiff.data.parameters import Either, Names, Pair, Text, Whole
+from princdiff.data.shared_docs import with_shared_docs
 from princdiff.present import feature_plots, plot_style, plots
 from princdiff.singlecell.anndata_input import REST, in_memory, unknown
 from princdiff.singlecell.getters import chosen_column, pda_df, pda_gene_sets_df, pda_statistics, result_of
@@ -19,6 +20,7 @@ from princdiff.singlecell.getters import chosen_column, pda_df, pda_gene_sets_df
 _BINS = 40
 
 
+@with_shared_docs
 def pda(
     adata: Any, key: str = "pda", *, group: str | None = None, component: int = 1, ax: Axes | None = None
 ) -> Axes:
@@ -26,16 +28,11 @@ def pda(
 
     Parameters
     ----------
-    adata : AnnData
-        After `princdiff.tl.pda`.
-    key : str, default="pda"
-        Its ``key_added``.
-    group : str, optional
-        Which comparison; needed where there are several.
-    component : int, default=1
-        Which direction.
-    ax : Axes, optional
-        Where to draw.
+    {adata}
+    {key}
+    {one_comparison}
+    {one_direction}
+    {ax}
 
     Returns
     -------
@@ -72,6 +69,7 @@ def pda(
     return ax
 
 
+@with_shared_docs
 def pda_genes(
     adata: Any,
     key: str = "pda",
@@ -85,18 +83,13 @@ def pda_genes(
 
     Parameters
     ----------
-    adata : AnnData
-        After `princdiff.tl.pda`.
-    key : str, default="pda"
-        Its ``key_added``.
-    group : str, optional
-        Which comparison; needed where there are several.
-    component : int, default=1
-        Which direction.
+    {adata}
+    {key}
+    {one_comparison}
+    {one_direction}
     top : int, default=15
         How many genes.
-    ax : Axes, optional
-        Where to draw.
+    {ax}
 
     Returns
     -------
@@ -123,6 +116,7 @@ def pda_genes(
     return ax
 
 
+@with_shared_docs
 def pda_heatmap(
     adata: Any,
     key: str = "pda",
@@ -138,16 +132,14 @@ def pda_heatmap(
     ----------
     adata : AnnData
         After `princdiff.tl.pda`, of several groups.
-    key : str, default="pda"
-        Its ``key_added``.
+    {key}
     component : int, default=1
         Which direction of each comparison.
     groups : sequence of str, optional
         Comparisons to show; default all.
     top : int, default=4
         Genes of each comparison.
-    ax : Axes, optional
-        Where to draw.
+    {ax}
 
     Returns
     -------
@@ -195,6 +187,7 @@ def pda_heatmap(
     return ax
 
 
+@with_shared_docs
 def pda_scatter(
     adata: Any,
     color: str | None = None,
@@ -208,18 +201,15 @@ def pda_scatter(
 
     Parameters
     ----------
-    adata : AnnData
-        After `princdiff.tl.pda`.
+    {adata}
     color : str, optional
         Column of ``obs``, categories or numbers; default that of the groups.
-    key : str, default="pda"
-        Its ``key_added``.
+    {key}
     components : pair of int, default=(1, 2)
         Directions of one comparison, across and up.
     group : str or pair of str, optional
         Which comparison. A pair: the first direction of one comparison across, of the other up.
-    ax : Axes, optional
-        Where to draw.
+    {ax}
 
     Returns
     -------
@@ -305,6 +295,7 @@ def _colours(adata: Any, color: str, column: pd.Series, count: int) -> list[Any]
     return [palette(place % 20 if count <= 20 else place / count) for place in range(count)]
 
 
+@with_shared_docs
 def pda_gene(
     adata: Any, gene: str, key: str = "pda", *, group: str | None = None, ax: Axes | None = None
 ) -> Axes:
@@ -312,16 +303,12 @@ def pda_gene(
 
     Parameters
     ----------
-    adata : AnnData
-        After `princdiff.tl.pda`.
+    {adata}
     gene : str
         Name in ``var_names``.
-    key : str, default="pda"
-        Its ``key_added``.
-    group : str, optional
-        Which comparison; needed where there are several.
-    ax : Axes, optional
-        Where to draw.
+    {key}
+    {one_comparison}
+    {ax}
 
     Returns
     -------
@@ -360,6 +347,7 @@ def pda_gene(
     return feature_plots.histograms(edges, shares, gene, ax=ax)
 
 
+@with_shared_docs
 def pda_gene_sets(adata: Any, key: str = "pda", *, top: int = 12, ax: Axes | None = None) -> Axes:
     """Draw the most enriched gene sets: how many of their genes lead, and how sure that is.
 
@@ -371,8 +359,7 @@ def pda_gene_sets(adata: Any, key: str = "pda", *, top: int = 12, ax: Axes | Non
         Where results are.
     top : int, default=12
         How many sets.
-    ax : Axes, optional
-        Where to draw.
+    {ax}
 
     Returns
     -------

@@ -16,6 +16,7 @@ from princdiff.data import parameters, validate
 from princdiff.data.parameters import Choice, Data, Either, Flag, Level, Text, Whole
 from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.samples import Scale
+from princdiff.data.shared_docs import with_shared_docs
 from princdiff.estimators import PDA, SPARDA
 from princdiff.inference.permutation import PermutationResult, permutation_test
 from princdiff.inference.selection import SelectionOptions, SelectionResult, select
@@ -399,6 +400,7 @@ def _write(adata: Any, key: str, matrix: Matrix, found: list[_Found], asked: dic
             del adata.varm[key]
 
 
+@with_shared_docs
 def pda_gene_sets(
     adata: Any,
     gene_sets: Mapping[str, Sequence[str]] | str | PathLike[str],
@@ -420,10 +422,8 @@ def pda_gene_sets(
         Genes of each set, by the names in ``var_names``.
     key : str, default="pda"
         ``key_added`` of `pda`.
-    group : str, optional
-        Which comparison; needed where there are several.
-    component : int, default=1
-        Which direction.
+    {one_comparison}
+    {one_direction}
     n_top : int, default=100
         Leading genes, by absolute weight. A sparse direction may have fewer.
     min_size, max_size : int, default=5 and 500

@@ -9,8 +9,8 @@ from oracles import between_groups, wasserstein2
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
 from princdiff.divergences import Wasserstein2
-from princdiff.inference import credit
-from princdiff.inference.credit import (
+from princdiff.inference import held_out_scores
+from princdiff.inference.held_out_scores import (
     Fold,
     credit_scores,
     family_wise_pvalues,
@@ -53,8 +53,8 @@ def test_folds_cover_the_rows_once():
 def test_directions_do_not_know_the_rows_left_out(monkeypatch):
     X, labels = drawn(1, shift=1.0)
     # Folds follow from the rows: those of the changed rows must stay the same here.
-    parts = credit.stratified_folds(Samples(X), labels, 5, 0)
-    monkeypatch.setattr(credit, "stratified_folds", lambda *_: parts)
+    parts = held_out_scores.stratified_folds(Samples(X), labels, 5, 0)
+    monkeypatch.setattr(held_out_scores, "stratified_folds", lambda *_: parts)
     folds = folds_of(X, labels)
     changed = X.copy()
     changed[folds[1].rows] = np.random.default_rng(0).normal(5.0, 3.0, size=(len(folds[1].rows), 8))

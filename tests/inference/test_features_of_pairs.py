@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from princdiff.inference.attribution import FeatureFacts, features_that_explain
+from princdiff.inference.features_of_pairs import FeatureFacts, features_that_explain
 
 
 def facts(n_features=8, unit=None, few=(), may_differ=(), named=()):
