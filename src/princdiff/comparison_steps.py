@@ -38,9 +38,9 @@ from princdiff.result.parts import (
 from princdiff.result.rows import rows_to_show
 from princdiff.result.shown import Shown, leading_sentence
 from princdiff.tables import Prepared
-from princdiff.time_budget import Budget, BudgetedTest
+from princdiff.time_budget import Budget, BudgetedTest, part_of_rows
 
-# Rows on which an effect is measured where time is short.
+# Rows on which an effect is measured where time is short, or its direction is found where numbers are many.
 _EFFECT_ROWS = 40_000
 
 
@@ -175,7 +175,7 @@ class Comparison:
             divergence=self.divergence,
             scale=self.problem.scale,
             subsample=policy.searched_rows(self.problem.rows.shape),
-            **options,
+            **{"effort": policy.effort(self.problem.rows.shape), **options},
         )
 
     def _stage(self, name: str) -> tqdm:
@@ -242,6 +242,9 @@ class Comparison:
         due = iter([now + (self.budget.due("effect") - now) / 2, self.budget.due("effect")])
 
         def direction(half: Problem) -> NDArray[np.float64]:
+            # What it is judged on are all rows of the other half.
+            if half.n_rows > _EFFECT_ROWS and half.n_rows * half.n_features > policy.MANY_NUMBERS / 2:
+                half = part_of_rows(half, _EFFECT_ROWS / half.n_rows, self.how)
             with until(next(due), strict=False):
                 fitted = self._direction(level, effort="fast", certify=False).fit_problem(half, self.how)
             return fitted.components_[0] * inverse_or_zero(fitted.scale_)
