@@ -20,7 +20,7 @@ LAYERS = [
     {"inference"},
     {"estimators", "paired"},
     {"result"},
-    {"time_budget"},
+    {"time_budget", "comparison_checkpoint"},
     {"comparison_steps"},
     {"comparison"},
     {"group_pairs", "batches"},

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,13 @@ from numpy.typing import NDArray
 
 from princdiff.comparison_steps import Clock, Comparison, Options
 from princdiff.data import parameters
+from princdiff.data.memory import parse_memory
 from princdiff.data.problem import Run
 from princdiff.data.row_keys import group_ranks, row_keys
 from princdiff.data.samples import Scale
+from princdiff.data.stored_columns import StoredColumns
 from princdiff.divergences import Divergence
+from princdiff.inference.execution import refuse_unseeded
 from princdiff.result import DifferenceResult
 from princdiff.tables import Prepared, prepare
 
@@ -48,6 +52,8 @@ def compare(
     error: str = "fwer",
     dates: str = "skip",
     show_rows: int = 0,
+    memory: int | str | None = None,
+    checkpoint: str | Path | None = None,
     time_budget: float | None = None,
     random_state: Any = 0,
     rng: Any = None,
@@ -58,8 +64,9 @@ def compare(
 
     Parameters
     ----------
-    X, Y : path, DataFrame (pandas or polars), array, scipy.sparse matrix or AnnData
-        Two tables with the same columns, or one table and ``groups``.
+    X, Y : path, DataFrame (pandas or polars), array, scipy.sparse matrix, AnnData or rows of `open_rows`
+        Two tables with the same columns, or one table and ``groups``. Several parquet files are one table: a
+        list of them, a pattern such as "big/*.parquet", or their folder.
     groups : str or array of shape (n_rows,), optional
         Column that tells the groups, or a label for each row.
     features : list of str, optional
@@ -103,6 +110,12 @@ def compare(
     show_rows : int, default=0
         Keep so many typical rows of each group, and as many that lie furthest on the other side, for
         `DifferenceResult.typical_rows` and the page. By default a result holds none of the data.
+    memory : int or str, optional
+        Budget of memory for the process, such as "2GB". Parquet files and rows out of core that would not fit
+        are then kept in temporary files and compared column by column, to the same result.
+    checkpoint : str or Path, optional
+        File in which the direction, the test and the selection are kept as each is done. The same call goes
+        on from it after an interruption and gives the same result; ``random_state`` must be a number.
     time_budget : float, optional
         Seconds after which remaining steps are shortened or left out. The result then depends on the
         machine, and says what was cut.
@@ -142,7 +155,13 @@ def compare(
         select=select,
         error=error,
         show_rows=int(show_rows),
+        checkpoint=checkpoint,
     )
+    refuse_unseeded(checkpoint, random_state if rng is None else rng)
+    if checkpoint is not None and time_budget is not None:
+        raise ValueError(
+            "checkpoint= and time_budget= cannot be combined: what is cut depends on the machine"
+        )
     run = Run.from_options(
         random_state if rng is None else None, n_jobs, progress, rng=rng, time_budget=time_budget
     )
@@ -161,6 +180,7 @@ def compare(
             missing=missing,
             strict=strict,
             dates=dates,
+            memory=None if memory is None else parse_memory(memory),
         )
     notes = (*prepared.notes, *_new_warnings(caught, prepared.notes))
     asked = {
@@ -245,7 +265,8 @@ def in_canonical_order(prepared: Prepared) -> tuple[Prepared, NDArray[np.uint64]
         # A row without weight is a row that is not there.
         prepared = prepared.take_rows(np.flatnonzero(prepared.weights))
     n_rows, n_features = prepared.rows.shape
-    if n_rows * n_features > _LARGEST_SORTED:
+    # A stored table is put into order column by column.
+    if n_rows * n_features > _LARGEST_SORTED and not isinstance(prepared.rows, StoredColumns):
         return prepared, None
     keys = row_keys(prepared.rows, prepared.weights)
     # Rows that are alike may be of different groups, and which group came first must not matter.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,13 +14,16 @@ import pandas as pd
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from princdiff import policy
+from princdiff import __version__, policy
+from princdiff.comparison_checkpoint import ComparisonCheckpoint
 from princdiff.data.moments import inverse_or_zero
 from princdiff.data.problem import Problem, Run
 from princdiff.data.samples import Samples, Scale
 from princdiff.deadline import OutOfTime, until
 from princdiff.divergences import Wasserstein2
 from princdiff.estimators import SPARDA
+from princdiff.inference.execution import fingerprint_of
+from princdiff.inference.identity import identity_of, rows_identity
 from princdiff.inference.intervals import selected_effects
 from princdiff.inference.permutation import PermutationResult
 from princdiff.inference.planning import detectable_effect
@@ -38,10 +43,14 @@ from princdiff.result.parts import (
 from princdiff.result.rows import rows_to_show
 from princdiff.result.shown import Shown, leading_sentence
 from princdiff.tables import Prepared
-from princdiff.time_budget import Budget, BudgetedTest, part_of_rows
+from princdiff.time_budget import Budget, BudgetedTest
 
-# Rows on which an effect is measured where time is short, or its direction is found where numbers are many.
-_EFFECT_ROWS = 40_000
+# Rows on which an effect is measured where time is short, and at most.
+_EFFECT_ROWS, _MOST_EFFECT_ROWS = 40_000, 1_000_000
+
+
+# Options on which the steps that a checkpoint keeps depend, beside the data and the divergence.
+_KEPT_OPTIONS = ("n_features", "n_components", "scale", "n_permutations", "certify", "select", "error")
 
 
 @dataclass(frozen=True)
@@ -58,6 +67,7 @@ class Options:
     select: bool = True
     error: str = "fwer"
     show_rows: int = 0
+    checkpoint: str | Path | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The options as plain data; which divergence was chosen is a parameter of the result by itself."""
@@ -106,6 +116,44 @@ class Comparison:
             permute=options.permute,
             keys=keys,
         )
+        self.kept = ComparisonCheckpoint(options.checkpoint, self._depends_on() if options.checkpoint else {})
+
+    def _depends_on(self) -> dict[str, str]:
+        """What the steps depend on, for a checkpoint."""
+        problem, options = self.problem, self.options
+        parts = {
+            "the rows": rows_identity(problem.rows),
+            "the groups": (problem.codes, problem.classes),
+            "the columns": (problem.names, problem.units, problem.kinds),
+            "sample_weight": problem.weights,
+            "blocks or permute": (problem.blocks, problem.permute),
+            "covariates": problem.covariates,
+            "divergence": identity_of(self.divergence),
+            "random_state": self.how.seed,
+            "the version of princdiff": __version__,
+            **{name: getattr(options, name) for name in _KEPT_OPTIONS},
+        }
+        return fingerprint_of(parts)
+
+    def _step(self, name: str, work: Callable[[], Any]) -> Any:
+        """A step that a checkpoint keeps, with what was said on the way."""
+        if self.options.checkpoint is None:
+            return work()
+
+        def noted() -> tuple[Any, list[str], list[str]]:
+            before = len(self.notes)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                found = work()
+            notes, self.notes = self.notes[before:], self.notes[:before]
+            users = [str(one.message) for one in caught if issubclass(one.category, UserWarning)]
+            return found, notes, users
+
+        found, notes, messages = self.kept.step(name, noted)
+        self.notes += notes
+        for message in messages:
+            warnings.warn(message, UserWarning, stacklevel=2)
+        return found
 
     def run(self) -> dict[str, Any]:
         """All steps; what `DifferenceResult` holds, notes and parameters aside."""
@@ -159,14 +207,20 @@ class Comparison:
     # The direction.
 
     def _fit(self) -> SPARDA:
+        fit = self._direction(self.options.n_features, certify=self.options.certify)
+        fit.set_params(n_components=self.options.n_components)
+        found = self._step("fit", lambda: _found_by(self._fitted(fit)))
+        fit.__dict__.update(found)
+        self.clock.done("fitting")
+        return fit
+
+    def _fitted(self, fit: SPARDA) -> SPARDA:
         with self._stage("fitting"), until(self.budget.due("fitting"), strict=False) as deadline:
-            fit = self._direction(self.options.n_features, certify=self.options.certify)
-            fit.set_params(n_components=self.options.n_components).fit_problem(self.problem, self.how)
+            fit.fit_problem(self.problem, self.how)
         if deadline.passed:
             self.notes.append(
                 "time budget: the search for the direction was cut short (this depends on the machine)"
             )
-        self.clock.done("fitting")
         return fit
 
     def _direction(self, n_features: int | str, **options: Any) -> SPARDA:
@@ -175,7 +229,7 @@ class Comparison:
             divergence=self.divergence,
             scale=self.problem.scale,
             subsample=policy.searched_rows(self.problem.rows.shape),
-            **{"effort": policy.effort(self.problem.rows.shape), **options},
+            **options,
         )
 
     def _stage(self, name: str) -> tqdm:
@@ -231,8 +285,13 @@ class Comparison:
         """Effect on rows that the direction was not fitted on, and how well it tells two groups apart."""
         rng = self.how.rng("effect")
         problem = self.problem
-        if self.budget.limited and problem.n_rows > _EFFECT_ROWS:
-            index = np.sort(rng.permutation(problem.n_rows)[:_EFFECT_ROWS])
+        most = _EFFECT_ROWS if self.budget.limited else _MOST_EFFECT_ROWS
+        if problem.n_rows > most:
+            if not self.budget.limited:
+                self.notes.append(
+                    f"The effect was measured on {most} of {problem.n_rows} rows, drawn at random."
+                )
+            index = np.sort(rng.permutation(problem.n_rows)[:most])
             problem, projection = problem.take_rows(index), projection[index]
         halves = held_out.halves(problem, self.how.seed, rng)
         level = int(np.count_nonzero(fit.components_[0]))
@@ -242,9 +301,6 @@ class Comparison:
         due = iter([now + (self.budget.due("effect") - now) / 2, self.budget.due("effect")])
 
         def direction(half: Problem) -> NDArray[np.float64]:
-            # What it is judged on are all rows of the other half.
-            if half.n_rows > _EFFECT_ROWS and half.n_rows * half.n_features > policy.MANY_NUMBERS / 2:
-                half = part_of_rows(half, _EFFECT_ROWS / half.n_rows, self.how)
             with until(next(due), strict=False):
                 fitted = self._direction(level, effort="fast", certify=False).fit_problem(half, self.how)
             return fitted.components_[0] * inverse_or_zero(fitted.scale_)
@@ -257,10 +313,14 @@ class Comparison:
     def _test(self) -> PermutationResult | None:
         if self.options.n_permutations == 0:
             return None
+        found = self._step("test", self._tested)
+        self.clock.done("testing")
+        return found
+
+    def _tested(self) -> PermutationResult | None:
         test = BudgetedTest(self.problem, self.how, self.options.n_permutations, self.budget)
         found = test.made()
         self.notes += test.notes
-        self.clock.done("testing")
         return found
 
     def _test_part(self, found: PermutationResult | None) -> tuple[float, float, TestPart]:
@@ -308,7 +368,7 @@ class Comparison:
             global_pvalue=pvalue,
         )
         with self._stage("naming columns"):
-            found = self._selected_in_time(options)
+            found = self._step("selection", lambda: self._selected_in_time(options))
         self.clock.done("selecting")
         if found is None:
             nothing = pd.DataFrame({"selected": False, "pvalue": np.nan, "reason": ""}, index=names)
@@ -447,6 +507,11 @@ class Comparison:
         """Features whose distributions are kept: those that differ first."""
         order = np.lexsort((-table["effect"], ~table["selected"]))
         return table["feature"].iloc[order].head(policy.MOST_DISTRIBUTIONS).tolist()
+
+
+def _found_by(fit: SPARDA) -> dict[str, Any]:
+    """What a fit has found: attributes that end in an underscore."""
+    return {name: value for name, value in vars(fit).items() if name.endswith("_")}
 
 
 def _no_relations(groups: Sequence[str]) -> pd.DataFrame:

@@ -148,7 +148,7 @@ def test_names_come_with_the_file(folder):
 
 def test_a_text_column_is_named(folder):
     with pytest.raises(ValueError, match=r"column 'city' holds .*string, not numbers"):
-        open_rows(folder / "rows.parquet")
+        open_rows(folder / "rows.parquet").load()
     with pytest.raises(ValueError, match="no column 'gene99'"):
         open_rows(folder / "rows.parquet", columns=["gene99"])
 

@@ -123,7 +123,7 @@ def test_a_bound_needs_rows_in_memory(folder):
         SPARDA(1, certify=True, effort="fast").fit(open_rows(folder / "rows.npy", memory=MEMORY), Y)
 
 
-def test_compare_says_that_it_needs_tables_in_memory(folder):
+def test_compare_says_how_much_memory_it_needs(folder):
     rows = open_rows(folder / "rows.npy", memory=MEMORY)
-    with pytest.raises(TypeError, match="is out of core, and tables are compared in memory"):
-        compare(rows, rows)
+    with pytest.raises(ValueError, match=r"is too little for the .* rows of rows\.npy"):
+        compare(rows, groups=Y)

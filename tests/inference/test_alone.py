@@ -153,8 +153,8 @@ def test_sum_over_levels_is_pearsons_statistic():
     labellings = labellings_of(codes, 19)
     between = Contrasts(labellings).between(rows)
     sums = _PearsonSums(np.zeros(4, dtype=int), np.ones(4, dtype=bool), 20)
-    sums.add(sums.part(np.arange(2), between[:, :2], rows[:, :2], None))
-    sums.add(sums.part(np.arange(2, 4), between[:, 2:], rows[:, 2:], None))
+    sums.add(sums.part(np.arange(2), between[:, :2], rows[:, :2].mean(axis=0)))
+    sums.add(sums.part(np.arange(2, 4), between[:, 2:], rows[:, 2:].mean(axis=0)))
     for i, labelling in enumerate(labellings.scheme.codes(np.arange(20))):
         table = np.array([[np.sum((levels == a) & (labelling == g)) for g in range(3)] for a in range(4)])
         expected = stats.chi2_contingency(table, correction=False).statistic
@@ -273,6 +273,8 @@ def test_order_storage_precision_and_threads_do_not_matter(monkeypatch):
     order = rng.permutation(90)
 
     class Moved(Scheme):
+        bits = None
+
         def codes(self, indices):
             return labellings.scheme.codes(indices)[:, order]
 

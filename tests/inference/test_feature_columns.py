@@ -8,6 +8,7 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.special import eval_legendre
 
+from princdiff.inference import feature_columns as module
 from princdiff.inference.contrasts import Contrasts, Relabellings
 from princdiff.inference.feature_columns import (
     MOST_VALUES,
@@ -141,3 +142,15 @@ def test_units_do_not_matter(unit):
     values = np.random.default_rng(4).normal(size=30)
     columns = feature_columns(unit * values, RankFunctions(30))
     np.testing.assert_allclose(columns, feature_columns(values, RankFunctions(30)), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("ties", [False, True])
+def test_functions_of_many_ranks_are_those_of_a_table(weighted, ties, monkeypatch):
+    rng = np.random.default_rng(11)
+    values = rng.integers(40, size=500).astype(float) if ties else rng.normal(size=500)
+    weights = rng.uniform(0.5, 2, size=500) if weighted else None
+    plain = RankFunctions(500, weights)(values)
+    monkeypatch.setattr(module, "_TABLE_ROWS", 10)
+    monkeypatch.setattr(module, "_BLOCK_POINTS", 64)
+    np.testing.assert_allclose(RankFunctions(500, weights)(values), plain, rtol=1e-10, atol=1e-10)

@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles import between_groups
+from princdiff.data.labels import Labels
+from princdiff.divergences import Wasserstein2
 from princdiff.result.explain import Kind, effect_size, feature_table, split_difference
 
 
@@ -193,3 +195,16 @@ def test_feature_table(weighted, monkeypatch):
     # In blocks of features the same.
     monkeypatch.setattr("princdiff.result.explain._BLOCK_ELEMENTS", 30)
     pd.testing.assert_frame_equal(feature_table(values, names, codes, ["case", "control"], weights), table)
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_two_values_need_no_sort(n_groups, weighted):
+    rng = np.random.default_rng(9)
+    values = np.array([np.where(rng.random(300) < 0.3, 7.0, 3.0), rng.normal(size=300), np.full(300, 2.0)])
+    codes = rng.integers(n_groups, size=300).astype(np.uint8)
+    weights = rng.uniform(0.5, 2, size=300) if weighted else None
+    sorted_out = Wasserstein2().value(
+        values - values.mean(axis=1, keepdims=True), Labels(codes, n_groups, weights=weights).repeat(3)
+    )
+    np.testing.assert_allclose(split_difference(values, codes, weights).total, sorted_out, atol=1e-12)

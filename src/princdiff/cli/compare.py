@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 examples:
   princdiff compare before.csv after.csv --missing impute
-  princdiff compare cells.parquet --groups tissue --html report.html
+  princdiff compare big/*.parquet --groups month --memory 2GB --html report.html
   princdiff compare visits.csv --groups visit --blocks patient --features age,weight --n-jobs 4
   princdiff compare march.csv april.csv --fail-below 0.01 --min-effect 0.1 --quiet    in CI
   zcat may.csv.gz | princdiff compare april.csv -
@@ -46,15 +46,22 @@ def add(commands: argparse._SubParsersAction) -> None:
         "compare",
         "compare two files, or the groups of rows of one file",
         _EXAMPLES,
-        usage="princdiff compare FILE OTHER [options]\n       princdiff compare FILE --groups COL [options]",
+        usage="princdiff compare FILE OTHER [options]\n"
+        "       princdiff compare FILE... --groups COL [options]",
     )
     parser.set_defaults(run=_run)
     parser.add_argument("file", metavar="FILE", help=types.FORMATS)
     parser.add_argument(
         "other", metavar="OTHER", nargs="?", help="a second file with the same columns, in any order"
     )
+    # The shell makes many files of a pattern: with --groups they are the parts of one table.
+    parser.add_argument("more", nargs="*", help=argparse.SUPPRESS)
     add_table_options(parser.add_argument_group("rows and columns"), grouped=True)
-    add_method_options(parser.add_argument_group("method"))
+    method = parser.add_argument_group("method")
+    add_method_options(method)
+    method.add_argument(
+        "--checkpoint", metavar="FILE", help="keep finished steps here; the same call goes on from them"
+    )
     files = parser.add_argument_group("output")
     files.add_argument("--html", metavar="FILE", help="write a report: one page that works offline")
     files.add_argument(
@@ -132,6 +139,12 @@ def add_table_options(rows: argparse._ActionsContainer, *, grouped: bool) -> Non
         type=types.names,
         action="extend",
         help="columns whose linear effect the test takes out",
+    )
+    rows.add_argument(
+        "--memory",
+        metavar="SIZE",
+        type=types.memory,
+        help="budget, such as 2GB: parquet files that do not fit stay on disk",
     )
 
 
@@ -219,16 +232,17 @@ def _run(arguments: argparse.Namespace) -> int:
     check_rule(arguments)
     check_outputs(
         {"--html": arguments.html, "--json": arguments.json, "--save": arguments.save},
-        [arguments.file, arguments.other],
+        [arguments.file, arguments.other, *arguments.more],
     )
     from princdiff.comparison import compare
 
     caught: list[str] = []
     with warnings_as_notes(caught):
         result = compare(
-            source(arguments.file),
-            None if arguments.other is None else source(arguments.other),
+            *_tables(arguments),
             groups=arguments.groups,
+            memory=arguments.memory,
+            checkpoint=arguments.checkpoint,
             blocks=arguments.blocks,
             permute=arguments.permute or "auto",
             covariates=arguments.covariates,
@@ -248,6 +262,15 @@ def _run(arguments: argparse.Namespace) -> int:
     if code == BAD_INPUT:
         return fail(decision, arguments)
     return code
+
+
+def _tables(arguments: argparse.Namespace) -> tuple[Any, Any]:
+    """One table, of several files perhaps, or two."""
+    if arguments.other is None:
+        return source(arguments.file), None
+    if arguments.groups is not None:
+        return [arguments.file, arguments.other, *arguments.more], None
+    return source(arguments.file), source(arguments.other)
 
 
 def _print_answer(result: DifferenceResult, caught: Sequence[str], arguments: argparse.Namespace) -> None:
@@ -318,8 +341,15 @@ def _decide(result: DifferenceResult, arguments: argparse.Namespace) -> tuple[in
 def _check_sources(arguments: argparse.Namespace) -> None:
     if arguments.other is None and arguments.groups is None:
         raise ValueError("one file alone has nothing to differ from: give a second file, or --groups COLUMN")
+    files = [arguments.file, arguments.other, *arguments.more]
     if arguments.other is not None and arguments.groups is not None:
-        raise ValueError("give two files, or one file with --groups, not both")
+        if not all(file.lower().endswith((".parquet", ".pq")) for file in files):
+            raise ValueError(
+                "give two files, or one file with --groups, not both; of several files of one table all must "
+                "be parquet"
+            )
+    elif arguments.more:
+        raise ValueError(f"two files are compared, and there are {len(files)}: give --groups COLUMN")
     if arguments.file == arguments.other == STANDARD_STREAM:
         raise ValueError("the standard input can be read once only: give - for one of the files")
     if arguments.permute is not None and arguments.blocks is None:

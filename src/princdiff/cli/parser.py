@@ -121,6 +121,17 @@ def count_or_auto(text: str) -> int | str:
     return int(text)
 
 
+def memory(text: str) -> str:
+    """A size such as 2GB."""
+    from princdiff.data.memory import parse_memory
+
+    try:
+        parse_memory(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"a size such as 2GB is expected, got {text!r}") from error
+    return text
+
+
 def jobs(text: str) -> int:
     """A number of threads."""
     try:

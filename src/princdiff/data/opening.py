@@ -11,6 +11,7 @@ import numpy as np
 from princdiff.data import parameters
 from princdiff.data.memory import DEFAULT_MEMORY, parse_memory
 from princdiff.data.parameters import Either, File, Flag, Names, Text
+from princdiff.data.parquet_paths import parquet_files
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.sources import MappedRows, ParquetRows, StoredRows, StoredSparseRows
 from princdiff.extras import extra
@@ -28,8 +29,9 @@ def open_rows(
 
     Parameters
     ----------
-    source : path, numpy.memmap, dask.array.Array, backed AnnData or its X, h5py or zarr array
-        Paths: .npy, .parquet, .h5ad, .zarr (an AnnData store).
+    source : path, list of paths, numpy.memmap, dask.array, backed AnnData or its X, h5py or zarr array
+        Paths: .npy, .parquet, .h5ad, .zarr (an AnnData store). Several parquet files with the same columns
+        are one table: a list of them, a pattern such as "big/*.parquet", or their folder.
     memory : int or str, default="2GB"
         Budget for the whole process; blocks, batches and samples of rows are sized to it.
     layer : str, optional
@@ -42,7 +44,7 @@ def open_rows(
     Returns
     -------
     RowChunks
-        For `PDA.fit`, `SPARDA.fit`, their ``transform`` and ``score``, and `permutation_test`.
+        For `compare`, `PDA.fit`, `SPARDA.fit`, their ``transform`` and ``score``, and `permutation_test`.
 
     Examples
     --------
@@ -60,6 +62,10 @@ def open_rows(
         progress=Flag(),
     )
     options = {"memory": parse_memory(memory), "progress": progress}
+    files = parquet_files(source)
+    if files is not None and layer is None:
+        names = f"{files[0].name} and {len(files) - 1} more" if len(files) > 1 else files[0].name
+        return _opened(ParquetRows(files, columns, label=names, **options))
     if isinstance(source, (str, os.PathLike)):
         parameters.check({"source": source}, source=File())
         return _opened(_from_path(Path(source).expanduser(), layer, columns, options))
@@ -116,8 +122,6 @@ def _from_path(
         except (ValueError, EOFError) as error:
             raise ValueError(f"{path} is not a whole npy file of numbers ({error})") from error
         return _from_mapped(array, path.name, options)
-    if ending in (".parquet", ".pq"):
-        return ParquetRows(path, columns, label=path.name, **options)
     if ending in (".h5ad", ".zarr"):
         return _from_store(path, layer, options)
     raise ValueError(f"{path.name}: rows are read from .npy, .parquet, .h5ad and .zarr, not from {ending!r}")

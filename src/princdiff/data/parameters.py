@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from princdiff.data.memory import parse_memory
 from princdiff.divergences import get
 
 MOST = 10**8
@@ -272,6 +273,17 @@ class DivergenceRule:
         return True
 
 
+@dataclass(frozen=True)
+class MemoryRule:
+    """A number of bytes, or a text such as "2GB"; `princdiff.data.memory` says what is wrong."""
+
+    words: str = "a number of bytes or a text such as '2GB'"
+
+    def allows(self, value: Any) -> bool:
+        """Whether a value may be given."""
+        return parse_memory(value) > 0
+
+
 _COUNT, _FLAG = Whole(1), Flag()
 
 # What a parameter may be wherever it occurs. A test holds every public function to it.
@@ -291,6 +303,7 @@ RULES: dict[str, Rule] = {
     "tol": Number(0),
     "penalty": Number(0, closed="low"),
     "time_budget": Either(Number(0), None),
+    "memory": Either(Choice(None), MemoryRule()),
     "divergence": DivergenceRule(),
     "scale": Choice(None, "pooled", "within"),
     "metric": Choice("euclidean", "whitened"),

@@ -21,6 +21,7 @@ from princdiff.data.moments import Moments, inverse_or_zero, moments
 from princdiff.data.products import Products, Scaling, StreamedProducts, products_in_memory
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.row_keys import row_keys
+from princdiff.data.stored_columns import StoredColumns, StoredProducts
 
 Scale = Literal["pooled", "within"] | None
 
@@ -111,7 +112,7 @@ class Samples:
         scaling = Scaling(self.centre, self.factor / self.unit, dtype, self.deviation)
         rows = self.rows
         products: Any
-        if isinstance(rows, RowChunks):
+        if isinstance(rows, RowChunks | StoredColumns):
             products = rows.products(scaling)
         else:
             products = products_in_memory(rows, scaling)
@@ -174,7 +175,18 @@ class Samples:
     @property
     def columns_per_pass(self) -> int | None:
         """Columns that share a pass over rows out of core; None in memory, where columns share a cache."""
-        return self.rows.columns_per_pass if isinstance(self.rows, RowChunks) else None
+        return self.rows.columns_per_pass if isinstance(self.rows, RowChunks | StoredColumns) else None
+
+    @property
+    def streamed(self) -> bool:
+        """Whether a pass over the rows is what costs, since they are read from where they lie each time."""
+        return isinstance(self.rows, RowChunks)
+
+    def scaled_rows_by_rows(self) -> Any:
+        """Scaled rows in single precision, shape (n_rows, n_features): slices or numbers pick some."""
+        if isinstance(self._products, StoredProducts):
+            return self._products.by_rows()
+        return np.ascontiguousarray(self.feature_columns(np.arange(self.n_features)).T, dtype=np.float32)
 
     def usable(self, labels: Labels) -> Samples:
         """The same rows, with features that the first column's groups cannot standardise made constant."""
@@ -262,6 +274,8 @@ class Samples:
             return values.T
         if isinstance(self.rows, RowChunks):
             raise ValueError(f"{self.rows.label} is out of core, and this needs all rows in memory")
+        if isinstance(self.rows, StoredColumns):
+            raise ValueError("this needs all rows in memory, and they do not fit the memory budget")
         scaling = Scaling(self.centre, self.factor, np.dtype(np.float64), self.deviation)
         rows: Any = self.rows
         if sp.issparse(rows):
@@ -277,6 +291,8 @@ class Samples:
         """Covariance of the scaled features over all rows, shape (n_features, n_features)."""
         weights = np.ones(self.n_rows) if self.weights is None else self.weights
         share = weights / weights.sum()
+        if isinstance(self._products, StoredProducts):
+            return self._products.covariance(share)
         if isinstance(self._products, StreamedProducts) and isinstance(self.rows, np.ndarray):
             # One pass over the rows, where features a few at a time would take many.
             return self._products.second_moments(share)

@@ -163,32 +163,36 @@ def _sliced(array: Any, start: int, stop: int, label: str) -> Any:
 
 
 class ParquetRows(RowChunks):
-    """Numeric columns of a parquet file, read row group by row group.
+    """Numeric columns of one or several parquet files, read row group by row group.
 
     Parameters
     ----------
-    path : str or Path
-        The file.
+    paths : Path or list of Path
+        The files, the rows of one after the other's.
     columns : list of str, optional
-        Columns to use; default: all.
+        Columns to use; default: all. Columns that hold no numbers are refused when rows are read: a table
+        can be compared by `princdiff.compare` with its text.
     options
         As in `RowChunks`.
     """
 
-    def __init__(self, path: str | Path, columns: list[str] | None = None, **options: Any) -> None:
+    def __init__(self, paths: Any, columns: list[str] | None = None, **options: Any) -> None:
         self._parquet = extra("pyarrow.parquet", "parquet", "reading parquet")
-        self._path = Path(path)
-        self._state = FileState(path)
-        try:
-            with self._parquet.ParquetFile(path) as file:
-                n_rows, schema = file.metadata.num_rows, file.schema_arrow
-        except (OSError, ValueError) as error:
-            raise ValueError(f"{self._path} is not a whole parquet file ({error})") from error
-        names = list(schema.names) if columns is None else list(columns)
-        absent = [name for name in names if name not in schema.names]
-        if absent:
-            raise ValueError(f"{self._path} has no column {absent[0]!r}")
-        kinds = [np.dtype(_numeric(schema.field(name), self._path)) for name in names]
+        self.paths = [Path(path) for path in (paths if isinstance(paths, list) else [paths])]
+        self._states = [FileState(path) for path in self.paths]
+        self._fault = ""
+        names: list[str] = []
+        kinds: list[np.dtype] = []
+        n_rows = 0
+        for path in self.paths:
+            with self._opened(path) as file:
+                n_rows += file.metadata.num_rows
+                schema = file.schema_arrow
+            names = names or (list(schema.names) if columns is None else list(columns))
+            absent = [name for name in names if name not in schema.names]
+            if absent:
+                raise ValueError(f"{path} has no column {absent[0]!r}")
+            kinds += [self._kind(schema.field(name), path) for name in names]
         dtype = np.float32 if all(kind == np.float32 for kind in kinds) else np.float64
         super().__init__(
             (n_rows, len(names)),
@@ -198,20 +202,36 @@ class ParquetRows(RowChunks):
             **options,
         )
 
-    def _read(self) -> Iterator[Block]:
-        self._state.check()
-        assert self.feature_names is not None
+    def _opened(self, path: Path) -> Any:
         try:
-            with self._parquet.ParquetFile(self._path) as file:
-                batches = file.iter_batches(self.rows_per_block, columns=list(self.feature_names))
-                for batch in batches:
-                    values = np.empty((batch.num_rows, self.shape[1]), self.dtype)
-                    for place, column in enumerate(batch.columns):
-                        # Missing values become NaN, and are refused by name.
-                        values[:, place] = column.to_numpy(zero_copy_only=False)
-                    yield values
+            return self._parquet.ParquetFile(path)
         except (OSError, ValueError) as error:
-            raise ValueError(f"{self._path} cannot be read to its end ({error})") from error
+            raise ValueError(f"{path} is not a whole parquet file ({error})") from error
+
+    def _kind(self, field: Any, path: Path) -> np.dtype:
+        try:
+            return np.dtype(_numeric(field, path))
+        except ValueError as error:
+            self._fault = self._fault or str(error)
+            return np.dtype(np.float64)
+
+    def _read(self) -> Iterator[Block]:
+        if self._fault:
+            raise ValueError(self._fault)
+        assert self.feature_names is not None
+        for path, state in zip(self.paths, self._states, strict=True):
+            state.check()
+            try:
+                with self._parquet.ParquetFile(path) as file:
+                    batches = file.iter_batches(self.rows_per_block, columns=list(self.feature_names))
+                    for batch in batches:
+                        values = np.empty((batch.num_rows, self.shape[1]), self.dtype)
+                        for place, column in enumerate(batch.columns):
+                            # Missing values become NaN, and are refused by name.
+                            values[:, place] = column.to_numpy(zero_copy_only=False)
+                        yield values
+            except (OSError, ValueError) as error:
+                raise ValueError(f"{path} cannot be read to its end ({error})") from error
 
 
 def _numeric(field: Any, path: Path) -> Any:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
+from princdiff.data.stored_columns import StoredColumns
 from princdiff.inference import column_cells
 from princdiff.inference.alone import AloneScores, alone_scores_of
 from princdiff.inference.cells import Cell, tempered
@@ -193,6 +194,9 @@ class ProductCells:
     @cached_property
     def _raw(self) -> NDArray:
         rows = self.problem.rows
+        if isinstance(rows, StoredColumns):
+            # It is as small as what else is made dense here.
+            return rows.block(0, len(rows))
         return rows.toarray() if sp.issparse(rows) else np.asarray(rows)
 
     def _given_others(self) -> CellValues:

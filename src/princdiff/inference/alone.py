@@ -11,7 +11,7 @@ unit that merely goes with one that differs does not differ by itself, and is no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,13 +20,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
-from princdiff.inference.contrasts import Contrasts, Relabellings
+from princdiff.data.stored_columns import StoredColumns
+from princdiff.inference.contrasts import MANY_ROWS, Contrasts, Relabellings
 from princdiff.inference.feature_columns import (
     MOST_VALUES,
     N_COLUMNS,
     RankFunctions,
     expected_skewness,
-    feature_columns,
+    feature_lines,
     statistics_of,
 )
 from princdiff.inference.pvalues import (
@@ -48,6 +49,8 @@ _SUM_SKEWNESS, _MAXIMUM_SKEWNESS = 2.0, 1.4
 _HEAD = 100
 # Values of prepared columns held at a time (double precision, a few copies).
 _BATCH_ELEMENTS = 16_000_000
+# Columns of many rows that are summed up together.
+_TOGETHER = 12
 # Values of sums of squares held at a time, over all labellings.
 _BATCH_STATISTICS = 6_000_000
 
@@ -201,20 +204,27 @@ def alone_scores(
     ranks = RankFunctions(labellings.n_rows, labellings.weights)
 
     def run(batch: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray, NDArray[np.float32] | None]:
-        values = _dense_columns(rows, batch)
         if binary[batch[0]]:
-            between = contrasts.between(values)
+            shares = _SharesSeen(labellings.weights)
+            lines = (shares.noted(column) for column in each_column(rows, batch))
+            between = contrasts.between_lines(lines, len(batch))
             scores = gamma_scores(between, prior=np.sqrt(8 / (labellings.n_groups - 1)))
-            return scores, scores[0], pearson.part(batch, between, values, labellings.weights)
-        parts = [feature_columns(column, ranks, bool(few[batch[0]])) for column in values.T]
-        between = contrasts.between(np.concatenate(parts, axis=1))
-        between = between.reshape(labellings.n_labellings, len(batch), -1)
-        shares, prior = None, expected_skewness(labellings.n_groups)
-        if few[batch[0]]:
-            levels = np.array([part[:, N_COLUMNS:].T for part in parts])
-            shares = np.average(levels, axis=2, weights=labellings.weights)
+            return scores, scores[0], pearson.part(batch, between, np.array(shares.found))
+        own_few = bool(few[batch[0]])
+        width = N_COLUMNS + (MOST_VALUES if own_few else 0)
+        levels = _SharesSeen(labellings.weights)
+        lines = (
+            line if place < N_COLUMNS else levels.noted(line)
+            for column in each_column(rows, batch)
+            for place, line in enumerate(feature_lines(column, ranks, own_few))
+        )
+        between = contrasts.between_lines(lines, len(batch) * width)
+        between = between.reshape(labellings.n_labellings, len(batch), width)
+        of_levels, prior = None, expected_skewness(labellings.n_groups)
+        if own_few:
+            of_levels = np.array(levels.found).reshape(len(batch), MOST_VALUES)
             prior = expected_skewness(labellings.n_groups, n_values[batch])
-        single = statistic_scores(statistics_of(between, shares), prior)
+        single = statistic_scores(statistics_of(between, of_levels), prior)
         return added_scores(single), best_of_several(single[0].max(axis=1), single.shape[2]), None
 
     batches = [
@@ -222,6 +232,8 @@ def alone_scores(
         *_batches(np.flatnonzero(few), N_COLUMNS + MOST_VALUES, labellings),
         *_batches(np.flatnonzero(~binary & ~few), N_COLUMNS, labellings),
     ]
+    # A stored table has a budget of memory, which is that of one thread.
+    n_jobs = 1 if isinstance(rows, StoredColumns) else n_jobs
     for batch, (found, own, sums) in zip(batches, in_threads(run, batches, n_jobs), strict=True):
         features[:, batch] = found
         observed[batch] = own
@@ -278,6 +290,19 @@ def best_of_several(score: NDArray, count: NDArray | int) -> NDArray[np.float64]
     return np.maximum(np.asarray(score, dtype=np.float64) - np.log(count), 0.0)
 
 
+class _SharesSeen:
+    """The share of the rows in which a column is not at its smallest value, for columns as they pass."""
+
+    def __init__(self, weights: NDArray[np.float64] | None) -> None:
+        self._weights = weights
+        self.found: list[float] = []
+
+    def noted(self, column: NDArray) -> NDArray:
+        """The column itself; its share is kept."""
+        self.found.append(float(np.average(column != column.min(), weights=self._weights)))
+        return column
+
+
 class _PearsonSums:
     """Pearson's chi-squared statistic of every unit with several 0/1 features, added up batch by batch."""
 
@@ -291,10 +316,9 @@ class _PearsonSums:
         self.values = np.zeros((n_labellings, len(self.units)), dtype=np.float32)
 
     def part(
-        self, batch: NDArray[np.intp], between: NDArray[np.float32], values: NDArray, weights: NDArray | None
+        self, batch: NDArray[np.intp], between: NDArray[np.float32], share: NDArray[np.float64]
     ) -> NDArray[np.float32]:
         """What some features contribute, shape (n_labellings, n_units_with_several)."""
-        share = np.average(values != values.min(axis=0), axis=0, weights=weights)
         places = self._place[self._unit_of[batch]]
         inside = np.flatnonzero(places >= 0)
         # Sums of squares are over p (1 - p); Pearson's are over p.
@@ -418,19 +442,27 @@ def _numbers_of_values(rows: Any) -> NDArray[np.intp]:
     """How many values each feature has, counted up to one more than ``MOST_VALUES``."""
     n_features = rows.shape[1]
     found = np.zeros(n_features, dtype=np.intp)
-    for start in range(0, n_features, 256):
-        batch = np.arange(start, min(start + 256, n_features))
-        values = _dense_columns(rows, batch)
-        head = values[:_HEAD]
-        for place, feature in enumerate(batch):
-            few = len(np.unique(head[:, place])) <= MOST_VALUES
-            found[feature] = len(np.unique(values[:, place])) if few else MOST_VALUES + 1
+    for feature, column in enumerate(each_column(rows, np.arange(n_features))):
+        few = len(np.unique(column[:_HEAD])) <= MOST_VALUES
+        found[feature] = _count_of_values(column) if few else MOST_VALUES + 1
     return found
 
 
-def _dense_columns(rows: Any, features: NDArray[np.intp]) -> NDArray:
-    part = rows[:, features]
-    return part.toarray() if sp.issparse(part) else np.asarray(part)
+def _count_of_values(column: NDArray) -> int:
+    low, high = column.min(), column.max()
+    if ((column == low) | (column == high)).all():
+        # Most of the columns with few values, and no need to sort them.
+        return 1 + int(low < high)
+    return len(np.unique(column))
+
+
+def each_column(rows: Any, features: NDArray[np.intp]) -> Iterator[NDArray]:
+    """Columns of dense, sparse or stored rows one after the other, each of shape (n_rows,)."""
+    step = 256 if rows.shape[0] < MANY_ROWS and not isinstance(rows, StoredColumns) else 1
+    for start in range(0, len(features), step):
+        part = rows[:, features[start : start + step]]
+        part = part.toarray() if sp.issparse(part) else np.asarray(part)
+        yield from part.T
 
 
 def _batches(
@@ -439,6 +471,7 @@ def _batches(
     """Features in batches that bound memory and depend on nothing but the shape of the problem."""
     if len(features) == 0:
         return []
-    most = min(_BATCH_ELEMENTS // labellings.n_rows, _BATCH_STATISTICS // labellings.n_labellings)
-    size = max(1, most // n_columns)
+    # Columns of many rows are made one by one, and may be as many as are summed up together.
+    elements = max(_BATCH_ELEMENTS // labellings.n_rows, _TOGETHER if labellings.n_rows >= MANY_ROWS else 0)
+    size = max(1, min(elements, _BATCH_STATISTICS // labellings.n_labellings) // n_columns)
     return np.split(features, np.arange(size, len(features), size))

@@ -7,6 +7,8 @@ column given all others, and of the lengths of the rows (a change of overall spr
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +17,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from princdiff.inference.alone import combined_scores
-from princdiff.inference.contrasts import Contrasts
+from princdiff.data.stored_columns import StoredColumns
+from princdiff.inference.alone import combined_scores, each_column
+from princdiff.inference.contrasts import MANY_ROWS, Contrasts
 from princdiff.inference.feature_columns import RankFunctions, feature_columns, statistics_of
 from princdiff.inference.scores import gamma_scores, left_out_moments, survival_score
 
@@ -69,6 +72,12 @@ def moment_scores(rows: Any, contrasts: Contrasts) -> tuple[NDArray[np.float32],
     -------
     means, spreads : arrays of shape (n_labellings, n_features)
     """
+    if rows.shape[0] >= MANY_ROWS or isinstance(rows, StoredColumns):
+        columns = partial(each_column, rows, np.arange(rows.shape[1]))
+        return (
+            _chi_squared_of_lines(columns(), rows.shape[1], contrasts),
+            _chi_squared_of_lines((_spread(column) for column in columns()), rows.shape[1], contrasts),
+        )
     step = max(1, _MEAN_ELEMENTS // max(rows.shape[0], contrasts.labellings.n_labellings))
     means, spreads = [], []
     for start in range(0, rows.shape[1], step):
@@ -86,10 +95,34 @@ def _chi_squared_scores(columns: NDArray[np.float64], contrasts: Contrasts) -> N
     and only its mean is taken from the relabellings: three moments of few relabellings would add more noise
     than they mend.
     """
-    freedom = contrasts.labellings.n_groups - 1
-    between = contrasts.between(columns).astype(np.float64)
-    scores = gamma_scores(between)
     plain = _excess_kurtosis(columns) < _NEARLY_NORMAL * len(columns)
+    return _nearly_normal_scores(contrasts.between(columns), plain, contrasts.labellings.n_groups - 1)
+
+
+def _chi_squared_of_lines(lines: Iterable[NDArray], count: int, contrasts: Contrasts) -> NDArray[np.float32]:
+    """The same of columns that are made one after the other."""
+    plain: list[bool] = []
+
+    def noted() -> Iterator[NDArray[np.float64]]:
+        for line in lines:
+            column = np.asarray(line, dtype=np.float64)
+            plain.append(bool(_excess_kurtosis(column[:, None])[0] < _NEARLY_NORMAL * len(column)))
+            yield column
+
+    between = contrasts.between_lines(noted(), count)
+    return _nearly_normal_scores(between, np.array(plain), contrasts.labellings.n_groups - 1)
+
+
+def _spread(column: NDArray) -> NDArray[np.float64]:
+    values = np.asarray(column, dtype=np.float64)
+    return np.abs(values - np.median(values))
+
+
+def _nearly_normal_scores(
+    statistics: NDArray[np.float32], plain: NDArray[np.bool_], freedom: int
+) -> NDArray[np.float32]:
+    between = statistics.astype(np.float64)
+    scores = gamma_scores(between)
     own = between[:, plain]
     others = (own.sum(axis=0) - own) / (len(own) - 1)
     ratio = own / np.where(others > 0, others, np.inf)

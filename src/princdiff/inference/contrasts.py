@@ -7,8 +7,10 @@ between-group sum of squares says. Columns are prepared once; a labelling is a c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
 from princdiff.deadline import give_up_if_late
+from princdiff.inference.labelling_bits import LabellingBits
 from princdiff.inference.relabelling import Labelled
 from princdiff.kernels.labelled_sums import labelled_sums, packed
 from princdiff.parallel import in_threads
@@ -26,7 +29,11 @@ _CHUNK_ELEMENTS = 64_000_000
 _CHUNK_LABELLINGS = 512
 # Numbers prepared at a time, so that they stay in the cache.
 _PREPARED_ELEMENTS = 200_000
-# Bytes of memberships that are kept.
+# Rows from which columns are made and standardised one by one, numbers of such columns held at a time, and
+# columns: with the weights as many as the sums take side by side.
+MANY_ROWS = 200_000
+_LINE_ELEMENTS, _MOST_LINES = 60_000_000, 15
+# Bytes of memberships that are kept, of more than two groups.
 _KEPT_BYTES = 200_000_000
 
 
@@ -119,12 +126,63 @@ class Contrasts:
         array of shape (n_labellings, n_columns), float32
             About chi-squared with ``n_groups - 1`` degrees of freedom under random labels; 0 for constants.
         """
-        # The weights travel along: their sums are the weights of the groups.
+        return self._between(np.column_stack([self._moved, self._prepare(columns)]))
+
+    def between_lines(self, lines: Iterable[NDArray], count: int) -> NDArray[np.float32]:
+        """The same of columns that are made one after the other, and need not be in memory together.
+
+        Parameters
+        ----------
+        lines : iterable of arrays of shape (n_rows,)
+            Finite numbers.
+        count : int
+            How many they are.
+
+        Returns
+        -------
+        array of shape (n_labellings, count), float32
+        """
+        n_rows = self.labellings.n_rows
+        if n_rows < MANY_ROWS or self._fold is not None:
+            return self.between(np.column_stack(list(lines)))
+        width = int(np.clip(_LINE_ELEMENTS // n_rows, 1, _MOST_LINES))
+        rest = iter(lines)
+        parts = []
+        for start in range(0, count, width):
+            some = min(width, count - start)
+            prepared = np.empty((n_rows, some + 1), dtype=np.float32)
+            prepared[:, 0] = self._moved
+            for place, line in enumerate(islice(rest, some), start=1):
+                give_up_if_late()
+                prepared[:, place] = self._standardised(np.asarray(line, dtype=np.float64)[:, None])[:, 0]
+            parts.append(self._between(prepared))
+        return np.concatenate(parts, axis=1)
+
+    @cached_property
+    def _moved(self) -> NDArray[np.float32]:
+        """The weights, which travel along: their sums are the weights of the groups."""
         moved = self._weights if self._fold is None else self._fold @ self._weights
-        prepared = np.column_stack([moved.astype(np.float32), self._prepare(columns)])
+        return moved.astype(np.float32)
+
+    def _between(self, prepared: NDArray[np.float32]) -> NDArray[np.float32]:
+        if self._fold is None and self.labellings.scheme.bits is not None:
+            return self._between_bits(prepared, self.labellings.scheme.bits)
         chunks = list(self._chunks())
         parts = in_threads(lambda chunk: self._between_chunk(prepared, chunk), chunks, self._n_jobs)
         return np.concatenate(parts)
+
+    def _between_bits(self, prepared: NDArray[np.float32], bits: LabellingBits) -> NDArray[np.float32]:
+        """Of two groups, whose labellings are kept: part by part of the rows."""
+        n_labellings = self.labellings.n_labellings
+        parts = bits.parts(n_labellings)
+        sums = np.zeros((n_labellings, prepared.shape[1]))
+        for rows, members in parts:
+            give_up_if_late()
+            sums += labelled_sums(members, prepared[rows])
+        left = -sums
+        left[:, 0] += prepared[:, 0].sum(dtype=np.float64)
+        # Columns have mean zero, so what one group has is what the other lacks.
+        return (sums[:, 1:] ** 2 / sums[:, :1] + left[:, 1:] ** 2 / left[:, :1]).astype(np.float32)
 
     def _prepare(self, columns: NDArray) -> NDArray[np.float32]:
         """Columns with mean zero (in each block, where rows move inside it) and unit spread, weighted."""

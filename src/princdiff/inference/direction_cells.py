@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,11 +174,7 @@ class DirectionCells:
     @property
     def _with_moments(self) -> bool:
         samples = self.samples
-        return (
-            samples.n_features <= MOST_FEATURES
-            and samples.scale != "within"
-            and samples.columns_per_pass is None
-        )
+        return samples.n_features <= MOST_FEATURES and samples.scale != "within" and not samples.streamed
 
     @property
     def _with_means(self) -> bool:
@@ -226,7 +223,7 @@ class DirectionCells:
     # Searches.
 
     def _without_moments(self, labels: Labels) -> Path:
-        in_memory = self.samples.scale != "within" and self.samples.columns_per_pass is None
+        in_memory = self.samples.scale != "within" and not self.samples.streamed
         effort = _PLAIN if in_memory else "fast"
         if self.rows is None:
             return solve_grid(
@@ -288,10 +285,9 @@ class DirectionCells:
         return Path(self._judged(labels, directions), directions)
 
     @cached_property
-    def _scaled(self) -> NDArray[np.float32]:
+    def _scaled(self) -> Any:
         """Rows in the scaled space, (n_rows, n_features)."""
-        columns = self.samples.feature_columns(np.arange(self.samples.n_features))
-        return np.ascontiguousarray(columns.T, dtype=np.float32)
+        return self.samples.scaled_rows_by_rows()
 
     def _moments(self, labels: Labels) -> GroupMoments:
         codes = labels.codes[labels.columns]
@@ -387,7 +383,9 @@ class DirectionCells:
 
     def _judged(self, labels: Labels, directions: NDArray) -> NDArray[np.float64]:
         """Divergences on all rows, relative ones over the variance of all rows."""
-        values = judged(self.samples, labels, self.divergence, directions)
+        # Covariances of very many features are not made for this.
+        pooled = self._pooled if self._with_moments else None
+        values = judged(self.samples, labels, self.divergence, directions, pooled)
         n_euclidean = len(self.grid.euclidean)
         for place, level in enumerate(self.grid.whitened, start=n_euclidean):
             own = directions[:, place].astype(np.float64)

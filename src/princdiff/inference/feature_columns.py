@@ -14,6 +14,8 @@ and no sort. Ties share the average of the polynomial over the ranks they take t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +27,8 @@ _SMOOTH_TERMS = 4
 _ATOM_SHARE = 0.05
 # Columns of one feature: values, distances from the median, the most frequent value, functions of the ranks.
 N_COLUMNS = 3 + N_TERMS
+# Rows up to which functions of the ranks are tabulated, and ranks at a time otherwise.
+_TABLE_ROWS, _BLOCK_POINTS = 200_000, 65_536
 # With so many values or fewer, each value is looked at as well, as if it were a level of a category.
 MOST_VALUES = 12
 
@@ -48,13 +52,19 @@ def legendre_integrals(points: NDArray[np.float64], n_terms: int) -> NDArray[np.
     >>> legendre_integrals(np.array([0.0, 0.5, 1.0]), 1).round(3)
     array([[ 0.   , -0.433,  0.   ]])
     """
+    return np.array([_integral(points, degree) for degree in range(1, n_terms + 1)])
+
+
+def _integral(points: NDArray[np.float64], degree: int) -> NDArray[np.float64]:
+    """The integral of one degree."""
     t = 2 * points - 1
-    polynomials = np.empty((n_terms + 2, len(points)))
-    polynomials[0], polynomials[1] = 1.0, t
-    for k in range(1, n_terms + 1):
-        polynomials[k + 1] = ((2 * k + 1) * t * polynomials[k] - k * polynomials[k - 1]) / (k + 1)
-    degrees = np.arange(1, n_terms + 1)[:, None]
-    return (polynomials[2:] - polynomials[:-2]) / (2 * np.sqrt(2 * degrees + 1))
+    before, now = np.ones(len(points)), t
+    for k in range(1, degree + 1):
+        following = ((2 * k + 1) * t * now - k * before) / (k + 1)
+        if k == degree:
+            return (following - before) / (2 * np.sqrt(2 * degree + 1))
+        before, now = now, following
+    raise ValueError(f"degree {degree} is below 1")
 
 
 class RankFunctions:
@@ -79,27 +89,55 @@ class RankFunctions:
         self, n_rows: int, weights: NDArray[np.float64] | None = None, n_terms: int = N_TERMS
     ) -> None:
         self._weights, self._n_terms = weights, n_terms
-        self._table = (
-            None if weights is not None else legendre_integrals(np.arange(n_rows + 1) / n_rows, n_terms)
-        )
+        # Of many rows a table would take as much memory as a few features; they are computed as needed.
+        self._table = None
+        if weights is None and n_rows <= _TABLE_ROWS:
+            self._table = legendre_integrals(np.arange(n_rows + 1) / n_rows, n_terms)
 
     def __call__(self, values: NDArray) -> NDArray[np.float64]:
         """Functions of one feature, shape (n_terms, n_rows); equal values have equal entries."""
+        return np.array(list(self.lines(values)))
+
+    def lines(self, values: NDArray) -> Iterator[NDArray[np.float64]]:
+        """The functions of one feature, one after the other."""
         order = np.argsort(values)
         ranked = values[order]
-        first = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
-        ends = np.append(first, len(values))
+        ends = np.append(np.flatnonzero(_begins(ranked)), len(values))
+        del ranked
+        repeats = None if len(ends) == len(values) + 1 else np.diff(ends)
         if self._table is not None:
-            integrals, width = self._table[:, ends], np.diff(ends) / len(values)
-        else:
-            assert self._weights is not None
+            averages = np.diff(self._table[:, ends], axis=1) / (np.diff(ends) / len(values))
+            found = np.empty((self._n_terms, len(values)))
+            found[:, order] = averages if repeats is None else np.repeat(averages, repeats, axis=1)
+            yield from found
+            return
+        mass = None
+        if self._weights is not None:
             mass = np.concatenate([[0.0], np.cumsum(self._weights[order])])[ends]
             mass /= mass[-1]
-            integrals, width = legendre_integrals(mass, self._n_terms), np.diff(mass)
-        averages = np.diff(integrals, axis=1) / width
-        found = np.empty((self._n_terms, len(values)))
-        found[:, order] = np.repeat(averages, np.diff(ends), axis=1)
-        return found
+        for degree in range(1, self._n_terms + 1):
+            own = _averages(ends, mass, degree)
+            line = np.empty(len(values))
+            line[order] = own if repeats is None else np.repeat(own, repeats)
+            yield line
+
+
+def _averages(ends: NDArray[np.intp], mass: NDArray[np.float64] | None, degree: int) -> NDArray[np.float64]:
+    """Averages of one function over the ranks that each value takes, block by block."""
+    found = np.empty(len(ends) - 1)
+    for start in range(0, len(found), _BLOCK_POINTS):
+        stop = min(start + _BLOCK_POINTS, len(found))
+        points = ends[start : stop + 1] / ends[-1] if mass is None else mass[start : stop + 1]
+        width = np.diff(points) if mass is not None else np.diff(ends[start : stop + 1]) / ends[-1]
+        found[start:stop] = np.diff(_integral(points, degree)) / width
+    return found
+
+
+def _begins(ranked: NDArray) -> NDArray[np.bool_]:
+    """Where a new value begins among sorted ones."""
+    begins = np.ones(len(ranked), dtype=bool)
+    np.not_equal(ranked[1:], ranked[:-1], out=begins[1:])
+    return begins
 
 
 def feature_columns(values: NDArray, ranks: RankFunctions, few_values: bool = False) -> NDArray[np.float64]:
@@ -119,22 +157,32 @@ def feature_columns(values: NDArray, ranks: RankFunctions, few_values: bool = Fa
     array of shape (n_rows, N_COLUMNS) or (n_rows, N_COLUMNS + MOST_VALUES)
         Columns that are not needed are zero.
     """
-    found = np.zeros((N_COLUMNS + (MOST_VALUES if few_values else 0), len(values)))
+    return np.array(list(feature_lines(values, ranks, few_values))).T
+
+
+def feature_lines(
+    values: NDArray, ranks: RankFunctions, few_values: bool = False
+) -> Iterator[NDArray[np.float64]]:
+    """The columns of `feature_columns` one after the other, each of shape (n_rows,)."""
     # Squares of very large or very small units must neither overflow nor vanish.
-    found[0] = values / max(np.abs(values).max(), 1e-300)
-    found[1] = np.abs(found[0] - np.median(found[0]))
-    found[2] = values == _most_frequent(values)
-    found[3:N_COLUMNS] = ranks(values)
+    scaled = values / np.float64(max(np.abs(values).max(), 1e-300))
+    yield scaled
+    yield np.abs(scaled - np.median(scaled))
+    del scaled
+    yield (values == _most_frequent(values)).astype(np.float64)
+    yield from ranks.lines(values)
     if few_values:
         distinct = np.unique(values)
-        found[N_COLUMNS : N_COLUMNS + len(distinct)] = values == distinct[:, None]
-    return found.T
+        for value in distinct:
+            yield (values == value).astype(np.float64)
+        for _ in range(MOST_VALUES - len(distinct)):
+            yield np.zeros(len(values))
 
 
 def _most_frequent(values: NDArray) -> float:
     """The value that most rows have; NaN, which equals nothing, where no value has a fair share."""
     ranked = np.sort(values)
-    first = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
+    first = np.flatnonzero(_begins(ranked))
     counts = np.diff(np.append(first, len(values)))
     largest = counts.argmax()
     return float(ranked[first[largest]]) if counts[largest] >= _ATOM_SHARE * len(values) else np.nan

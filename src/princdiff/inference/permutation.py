@@ -49,6 +49,8 @@ LEARNERS = (None, "forest")
 # Labellings solved together; the number does not depend on n_jobs, so neither do the results.
 _CHUNK = 100
 _CHUNK_ELEMENTS = 20_000_000
+# Labels of a chunk, a byte each.
+_CHUNK_LABELS = 200_000_000
 _STARTS = 12
 # Relabellings after which an adaptive test first looks whether it may stop; then twice as many, and so on.
 _FIRST_STAGE = 99
@@ -545,7 +547,9 @@ def _single_feature_scores(problem: Labellings, n_labellings: int, n_jobs: int |
 
 def _chunks(problem: Labellings, n_labellings: int, most: int) -> list[NDArray[np.intp]]:
     """Labellings in chunks that are the same whatever the number of jobs."""
-    size = int(np.clip(_CHUNK_ELEMENTS // (_STARTS * problem.samples.n_features), 4, min(most, _CHUNK)))
+    samples = problem.samples
+    size = int(np.clip(_CHUNK_ELEMENTS // (_STARTS * samples.n_features), 4, min(most, _CHUNK)))
+    size = max(1, min(size, _CHUNK_LABELS // samples.n_rows))
     return np.split(np.arange(n_labellings), np.arange(size, n_labellings, size))
 
 

@@ -10,18 +10,19 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Iterator
-from copy import copy
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
-from typing import Protocol
+from threading import Lock
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
 from princdiff.deadline import give_up_if_late
+from princdiff.inference.labelling_bits import LabellingBits
 
 # Labellings that take up so many bytes are drawn once and kept.
 _KEPT_BYTES = 32_000_000
@@ -45,6 +46,11 @@ class Labelled(Protocol):
     @property
     def exhaustive(self) -> bool:
         """Whether all distinct labellings are used."""
+        ...
+
+    @property
+    def bits(self) -> LabellingBits | None:
+        """All labellings of two groups, a bit a row; None where they are not kept so."""
         ...
 
     def codes(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
@@ -84,7 +90,18 @@ class SomeRows:
 
     def codes(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
         """Groups of the rows under some labellings, shape (len(indices), n_taken)."""
+        if self.bits is not None:
+            return self.bits.codes(indices)
         return self.scheme.codes(indices)[:, self.rows]
+
+    @cached_property
+    def bits(self) -> LabellingBits | None:
+        """Those of the rows taken; see `Scheme.bits`."""
+        if self.scheme.bits is None:
+            return None
+        return LabellingBits(
+            lambda index: self.scheme.codes(np.array([index]))[0, self.rows], self.n_labellings, self.n_rows
+        )
 
 
 def scheme_of(problem: Problem, n_permutations: int, seed: int) -> Scheme:
@@ -195,6 +212,10 @@ class Scheme:
             self._units = codes
             order = np.lexsort((np.arange(len(codes)) if keys is None else keys, blocks))
             self._strata = np.split(order, np.cumsum(np.bincount(blocks))[:-1])
+        # Rows that came in the order of their keys, without blocks, need not be put into it.
+        self._in_order = len(self._strata) == 1 and bool(
+            (self._strata[0] == np.arange(len(self._units))).all()
+        )
         # What is drawn is a shuffle of the units group by group, the largest group first: then relabellings
         # follow from the sizes of the groups, and neither their names nor the order of rows play a part.
         sizes = np.bincount(self._units)
@@ -210,17 +231,26 @@ class Scheme:
         # Random relabellings may by chance miss the mirror images of the observed one.
         self.smallest_pvalue = (self._symmetry() if self.exhaustive else 1) / self.n_labellings
         self._listed = self._enumerate() if self.exhaustive else None
+        # Bits of all labellings, once they were drawn; shared with schemes of the first of them.
+        self._drawable = self.n_labellings
+        self._kept: list[LabellingBits] | None = []
+        self._drawing: Lock | None = Lock()
 
     @property
     def n_rows(self) -> int:
         """Number of rows that have labels."""
         return len(self._codes)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Another process draws what it needs."""
+        return {**self.__dict__, "_kept": None, "_drawing": None}
+
     def first(self, n_labellings: int) -> Scheme:
         """The first so many of these labellings."""
         if n_labellings == self.n_labellings:
             return self
-        other = copy(self)
+        other = object.__new__(Scheme)
+        other.__dict__.update(self.__dict__)
         other.__dict__.pop("_all_codes", None)
         other.n_labellings, other.exhaustive = n_labellings, False
         other.smallest_pvalue = 1 / n_labellings
@@ -248,13 +278,25 @@ class Scheme:
 
     def codes(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
         """Groups under some relabellings, shape (len(indices), n_rows)."""
-        # Two groups are a bit a row.
-        bytes_kept = self.n_labellings * len(self._codes) // (8 if self._two_groups else 1)
-        if bytes_kept > _KEPT_BYTES or np.max(indices, initial=0) >= self.n_labellings:
+        if np.max(indices, initial=0) >= self.n_labellings:
             return self._drawn(indices)
-        if self._two_groups:
-            return np.unpackbits(self._all_codes[indices], axis=1, count=len(self._codes))
+        if self.bits is not None:
+            return self.bits.codes(indices)
+        if self.n_labellings * len(self._codes) > _KEPT_BYTES:
+            return self._drawn(indices)
         return self._all_codes[indices]
+
+    @property
+    def bits(self) -> LabellingBits | None:
+        """All labellings of two groups, a bit a row; None for more groups, or where they are too many."""
+        if self._kept is None or self._drawing is None or not self._two_groups:
+            return None
+        with self._drawing:
+            n_rows = len(self._codes)
+            if not self._kept and LabellingBits.affordable(self._drawable, n_rows):
+                draw = partial(_one_of, self._drawn)
+                self._kept.append(LabellingBits(draw, self._drawable, n_rows))
+            return self._kept[0] if self._kept else None
 
     @cached_property
     def _two_groups(self) -> bool:
@@ -262,11 +304,8 @@ class Scheme:
 
     @cached_property
     def _all_codes(self) -> NDArray[np.uint8]:
-        """Every labelling; of two groups eight rows to a byte."""
-        if not self._two_groups:
-            return self._drawn(np.arange(self.n_labellings))
-        parts = np.array_split(np.arange(self.n_labellings), -(-self.n_labellings // 50))
-        return np.concatenate([np.packbits(self._drawn(part), axis=1) for part in parts])
+        """Every labelling."""
+        return self._drawn(np.arange(self.n_labellings))
 
     def _drawn(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
         if self._listed is not None:
@@ -286,8 +325,15 @@ class Scheme:
         rng = np.random.default_rng([self._seed, index])
         for stratum, labels in zip(self._strata, self._by_group, strict=True):
             fast = len(labels) >= _MANY
-            units[stratum] = shuffled_labels(labels, rng) if fast else rng.permutation(labels)
+            drawn = shuffled_labels(labels, rng) if fast else rng.permutation(labels)
+            if self._in_order:
+                return drawn
+            units[stratum] = drawn
         return units
+
+
+def _one_of(drawn: Callable[[NDArray[np.intp]], NDArray[np.uint8]], index: int) -> NDArray[np.uint8]:
+    return drawn(np.array([index]))[0]
 
 
 def shuffled_labels(labels: NDArray[np.uint8], rng: np.random.Generator) -> NDArray[np.uint8]:

@@ -171,6 +171,7 @@ def product_relation_scores(
     RelationScores
         Its pairs have three columns: the two factors and the other feature.
     """
+    rows, labellings = _rows_looked_at(rows, labellings, len(factors) * len(others))
     codes = labellings.scheme.codes(np.arange(1))[0]
     single = np.unique(factors[factors >= 0])
     scores = _normal_scores_within(rows, single, labellings)

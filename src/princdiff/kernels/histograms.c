@@ -141,3 +141,38 @@ PD_EXPORT int32_t pd_histogram_distance(const float *projections, int64_t n_colu
     free(masses);
     return failed;
 }
+
+/* Adds the rows of a block to the histograms of every column, masses (n_columns, 2, n_cells): group 1 in the second
+ * half, all others in the first. A column's grid begins at lowest[c] and has rate[c] cells a unit. projections
+ * (n_columns, n_rows), codes (n_labellings, n_rows). Returns 1 if there is no memory. */
+PD_CLONES
+PD_EXPORT int32_t pd_histogram_add(const float *projections, int64_t n_columns, int64_t n_rows, const uint8_t *codes,
+                                   const int64_t *labelling, const double *weights, const float *lowest,
+                                   const float *rate, int64_t n_cells, double *masses)
+{
+    uint32_t *counts = malloc((size_t)(TURNS * 2 * n_cells) * sizeof *counts);
+    uint32_t cells[BLOCK];
+    const int failed = !counts;
+    for (int64_t c = 0; c < n_columns && !failed; c++) {
+        const float *restrict x = projections + c * n_rows;
+        const uint8_t *restrict own = codes + labelling[c] * n_rows;
+        double *restrict mass = masses + c * 2 * n_cells;
+        memset(counts, 0, (size_t)(TURNS * 2 * n_cells) * sizeof *counts);
+        for (int64_t start = 0; start < n_rows; start += BLOCK) {
+            const int64_t count = n_rows - start < BLOCK ? n_rows - start : BLOCK;
+            pd_cells(x + start, own + start, count, lowest[c], rate[c], (int32_t)n_cells, cells);
+            if (weights)
+                for (int64_t i = 0; i < count; i++)
+                    mass[cells[i]] += weights[start + i];
+            else
+                for (int64_t i = 0; i < count; i++)
+                    counts[(i % TURNS) * 2 * n_cells + cells[i]]++;
+        }
+        if (!weights)
+            for (int64_t turn = 0; turn < TURNS; turn++)
+                for (int64_t k = 0; k < 2 * n_cells; k++)
+                    mass[k] += (double)counts[turn * 2 * n_cells + k];
+    }
+    free(counts);
+    return failed;
+}

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
+from princdiff.data.stored_columns import StoredColumns
 from princdiff.divergences import Divergence, report
 from princdiff.result import explain
 from princdiff.result.columns import ColumnFacts, column_table, feature_kinds, telling_columns
@@ -38,7 +39,7 @@ def feature_blocks(rows: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:
     [(slice(0, 3, None), (3, 4))]
     """
     by_column = rows.tocsc() if sp.issparse(rows) else rows
-    step = max(1, _BLOCK_ELEMENTS // rows.shape[0])
+    step = 1 if isinstance(rows, StoredColumns) else max(1, _BLOCK_ELEMENTS // rows.shape[0])
     for start in range(0, rows.shape[1], step):
         part = slice(start, min(start + step, rows.shape[1]))
         block = by_column[:, part]

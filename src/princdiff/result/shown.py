@@ -39,6 +39,8 @@ _WORDS = {
 }
 _NAMED = 8
 _BINS = 20
+# Rows whose distances are computed at a time.
+_BLOCK_ROWS = 65_536
 
 
 def leading_sentence(found: PermutationResult) -> str:
@@ -263,8 +265,12 @@ class Shown:
 
     def _distances(self) -> NDArray[np.float64]:
         """Of the scaled rows from their mean."""
-        columns = self.problem.samples.feature_columns(np.arange(self.problem.n_features))
-        return np.sqrt(np.einsum("ji,ji->i", columns, columns, dtype=np.float64))
+        rows = self.problem.samples.scaled_rows_by_rows()
+        squares = np.empty(self.problem.n_rows)
+        for start in range(0, len(squares), _BLOCK_ROWS):
+            block = rows[start : start + _BLOCK_ROWS]
+            squares[start : start + _BLOCK_ROWS] = np.einsum("ij,ij->i", block, block, dtype=np.float64)
+        return np.sqrt(squares)
 
 
 def _edges(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -234,7 +234,7 @@ class _GrowingClimb:
     ) -> NDArray[np.float64]:
         """Divergence of every single feature on all rows; of those that a sample puts last, where many: 0."""
         affordable = max(_FEWEST_JUDGED, _MOST_JUDGED // samples.n_rows)
-        if samples.columns_per_pass is not None:
+        if samples.streamed and samples.columns_per_pass is not None:
             affordable = min(affordable, max(_FEWEST_JUDGED, 4 * samples.columns_per_pass))
         if samples.n_features <= affordable or samples.basis is not None:
             return starts.marginal_divergences(samples, labels, self._divergence, self._n_jobs)[0]

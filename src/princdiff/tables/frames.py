@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.sparse_structure import check_sparse
+from princdiff.data.stored_columns import StoredColumns
+from princdiff.tables.column_files import ColumnFiles
 
 _SHOWN = 5
 
@@ -34,8 +36,9 @@ class Table:
 
     Attributes
     ----------
-    values : DataFrame, array or CSR matrix of shape (n_rows, n_columns)
-        A DataFrame where columns have kinds of their own; a float array or matrix where all are numbers.
+    values : DataFrame, array, CSR matrix, ColumnFiles or StoredColumns of shape (n_rows, n_columns)
+        A DataFrame, or columns that stay in their files, where columns have kinds of their own; an array of
+        floats, a matrix or a stored table where all are numbers.
     columns : tuple of str
         Column names, all different.
     label : str
@@ -53,7 +56,7 @@ class Table:
         Gives a column as it is written in the text file, where the values come from one.
     """
 
-    values: pd.DataFrame | NDArray | sp.csr_matrix
+    values: pd.DataFrame | NDArray | sp.csr_matrix | ColumnFiles | StoredColumns
     columns: tuple[str, ...]
     label: str
     named: bool = True
@@ -70,7 +73,7 @@ class Table:
     @property
     def is_frame(self) -> bool:
         """Whether columns have kinds of their own."""
-        return isinstance(self.values, pd.DataFrame)
+        return isinstance(self.values, pd.DataFrame | ColumnFiles)
 
     @property
     def index(self) -> pd.Index | None:
@@ -88,13 +91,15 @@ class Table:
         """One column, from those about rows or from the values."""
         if self.about is not None and name in self.about.columns:
             return self.about[name]
-        if isinstance(self.values, pd.DataFrame):
+        if isinstance(self.values, pd.DataFrame | ColumnFiles):
             return self.values[name]
         values: Any = self.values[:, [self.columns.index(name)]]
         return pd.Series(np.asarray(values.toarray() if sp.issparse(values) else values).ravel(), name=name)
 
-    def frame(self) -> pd.DataFrame:
-        """The values as a DataFrame; a dense array is shared, not copied."""
+    def frame(self) -> Any:
+        """The values as a DataFrame; a dense array is shared, not copied, and files stay files."""
+        if isinstance(self.values, ColumnFiles):
+            return self.values
         values = self.values.toarray() if sp.issparse(self.values) else self.values  # type: ignore[union-attr]
         return (
             values if isinstance(values, pd.DataFrame) else pd.DataFrame(values, columns=list(self.columns))
@@ -104,7 +109,7 @@ class Table:
         """The table with these columns, in this order."""
         if tuple(names) == self.columns:
             return self
-        if isinstance(self.values, pd.DataFrame):
+        if isinstance(self.values, pd.DataFrame | ColumnFiles):
             values: Any = self.values[list(names)]
         else:
             place = {name: position for position, name in enumerate(self.columns)}
@@ -152,8 +157,8 @@ def take_object(source: Any, label: str) -> Table:
     """An object in memory as a table."""
     if isinstance(source, RowChunks) or type(source).__module__.split(".")[0] == "dask":
         raise TypeError(
-            f"{label} is out of core, and tables are compared in memory: give a sample of the rows, or use "
-            "PDA, SPARDA and permutation_test, which stream them"
+            f"{label} is out of core, and here tables are in memory: give a sample of the rows, or use "
+            "compare, PDA, SPARDA and permutation_test, which need not have all of them"
         )
     if isinstance(source, pd.Series) or _is_polars(source, "Series"):
         _refuse_vector(label, "to_frame()")

@@ -50,13 +50,17 @@ class Levels:
         """Some of the rows."""
         return replace(self, codes=self.codes[keep])
 
+    def small(self) -> Levels:
+        """The same with codes of the smallest type that holds them, where a byte counts."""
+        return replace(self, codes=self.codes.astype(np.min_scalar_type(-len(self.names) - 1)))
+
     def compacted(self) -> Levels:
         """Only the levels that occur."""
         used = self.counts() > 0
         if used.all():
             return self
         # The last entry answers for code -1.
-        renumbered = np.append(np.where(used, np.cumsum(used) - 1, -1), -1)
+        renumbered = np.append(np.where(used, np.cumsum(used) - 1, -1), -1).astype(self.codes.dtype)
         names = tuple(name for name, occurs in zip(self.names, used, strict=True) if occurs)
         return replace(self, codes=renumbered[self.codes], names=names)
 
@@ -85,6 +89,6 @@ class Levels:
         if gone < 2:
             # One level alone gains nothing from another name.
             return self
-        renumbered = np.append(np.where(keep, np.cumsum(keep) - 1, keep.sum()), -1)
+        renumbered = np.append(np.where(keep, np.cumsum(keep) - 1, keep.sum()), -1).astype(self.codes.dtype)
         names = tuple(name for name, stays in zip(self.names, keep, strict=True) if stays)
         return replace(self, codes=renumbered[self.codes], names=names, pooled=gone)

@@ -243,7 +243,7 @@ def _levels_of_one_group(coded: Sequence[Coding], pool: Pool, roles: Roles) -> l
     for coding in coded:
         column = pool.levels[coding.column]
         named = (column.codes >= 0) & (column.codes < len(column.names))
-        pairs = column.codes[named] * len(roles.groups) + roles.codes[named]
+        pairs = column.codes[named].astype(np.intp) * len(roles.groups) + roles.codes[named]
         counts = np.bincount(pairs, minlength=len(column.names) * len(roles.groups))
         there = counts.reshape(len(column.names), len(roles.groups)) > 0
         for level, groups in zip(column.names, there, strict=True):

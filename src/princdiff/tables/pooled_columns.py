@@ -16,8 +16,11 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from princdiff.data.scratch import ScratchFile
+from princdiff.data.stored_columns import Feature, StoredColumn, StoredColumns
+from princdiff.tables.column_files import MOST_TEXTS, ColumnFiles
 from princdiff.tables.column_types import Column, Rules, classify, names_identifier, two_valued
-from princdiff.tables.column_values import read_column
+from princdiff.tables.column_values import Part, read_column, text_part
 from princdiff.tables.frames import Table, listed
 from princdiff.tables.levels import Levels
 
@@ -53,7 +56,10 @@ class Pool:
         """Some of the rows."""
         levels = {name: column.take_rows(keep) for name, column in self.levels.items()}
         dates = {name: column[keep] for name, column in self.dates.items()}
-        return replace(self, numbers=self.numbers[keep], levels=levels, dates=dates)
+        stored = isinstance(self.numbers, StoredColumns)
+        # A few numbers may fit into memory where the features of categories beside them do not.
+        numbers = self.numbers.stored_rows(keep) if stored else self.numbers[keep]
+        return replace(self, numbers=numbers, levels=levels, dates=dates)
 
     def compacted(self) -> Pool:
         """Only the levels that occur."""
@@ -67,10 +73,11 @@ class Pool:
         """All but some of the numeric columns."""
         gone = set(names)
         stay = [place for place, name in enumerate(self.numeric) if name not in gone]
+        stored = isinstance(self.numbers, StoredColumns)
         return replace(
             self,
             order=[name for name in self.order if name not in gone],
-            numbers=self.numbers[:, stay],
+            numbers=self.numbers.stored_features(stay) if stored else self.numbers[:, stay],
             numeric=[self.numeric[place] for place in stay],
         )
 
@@ -104,17 +111,66 @@ def gather(
     if not any(table.is_frame for table in tables):
         return Pool(names, _stacked([table.values for table in tables]), names), []
     frames = [table.frame() for table in tables]
-    if all(_is_floats(frame) for frame in frames) and not any(map(names_identifier, names)):
+    if all(isinstance(frame, pd.DataFrame) and _is_floats(frame) for frame in frames) and not any(
+        map(names_identifier, names)
+    ):
         # One block: ten thousand columns need not be looked at one by one. A copy, as pandas' is read-only.
         dtype = _float_type(dtype for frame in frames for dtype in frame.dtypes)
         matrix = np.concatenate([frame.to_numpy(dtype) for frame in frames])
         return _with_two_valued(Pool(names, matrix, names)), []
     labels = [table.label for table in tables]
-    columns = [
-        classify(name, [read_column(frame[name]) for frame in frames], labels, groups, where, rules)
-        for name in names
-    ]
-    return _pool(columns, len(groups)), [c for c in columns if c.reason or c.fault or c.remark]
+    budgets = [frame.memory for frame in frames if isinstance(frame, ColumnFiles)]
+    store = ColumnStore(min(budgets)) if budgets else None
+    columns = []
+    for name in names:
+        parts = [_part(frame, name) for frame in frames]
+        column = classify(name, parts, labels, groups, where, rules)
+        columns.append(column if store is None else store.kept(column))
+    pool = _pool(columns, len(groups)) if store is None else store.pool(columns, len(groups))
+    return pool, [c for c in columns if c.reason or c.fault or c.remark]
+
+
+def _part(frame: Any, name: str) -> Part:
+    codes, levels = frame.texts(name) if isinstance(frame, ColumnFiles) else (None, [])
+    if codes is None:
+        return read_column(frame[name])
+    if len(levels) > MOST_TEXTS:
+        return Part("other", len(codes), remark=f"more than {MOST_TEXTS} different texts")
+    return text_part(codes, levels)
+
+
+class ColumnStore:
+    """Columns that are put into a file one after the other, so that one at a time is in memory.
+
+    Parameters
+    ----------
+    memory : int
+        Budget in bytes.
+    """
+
+    def __init__(self, memory: int) -> None:
+        self._memory, self._file = memory, ScratchFile()
+        self._numbers: dict[str, StoredColumn] = {}
+
+    def kept(self, column: Column) -> Column:
+        """The column without its numbers, which are stored, and with small codes."""
+        if column.numbers is not None:
+            self._numbers[column.name] = StoredColumn.of(self._file, column.numbers)
+            return replace(column, numbers=None)
+        return column if column.levels is None else replace(column, levels=column.levels.small())
+
+    def pool(self, columns: Sequence[Column], n_rows: int) -> Pool:
+        """All of them, the numbers as a stored table."""
+        pool = _pool(columns, n_rows)
+        dtype = _float_type(column.dtype for column in self._numbers.values()) if self._numbers else float
+        features = [Feature(column) for column in self._numbers.values()]
+        used = {*self._numbers, *pool.order}
+        return replace(
+            pool,
+            order=[column.name for column in columns if column.name in used],
+            numbers=StoredColumns(features, self._memory, dtype, n_rows),
+            numeric=list(self._numbers),
+        )
 
 
 def _with_two_valued(pool: Pool) -> Pool:
@@ -196,11 +252,7 @@ def bad_cells(pool: Pool, *, infinite: bool) -> dict[str, NDArray]:
         Row numbers, ascending, by column in the order of the table.
     """
     found: dict[str, NDArray] = {}
-    values = pool.numbers.data if sp.issparse(pool.numbers) else pool.numbers
-    # One pass over the numbers settles the usual case; overflow only sends us to look closely.
-    with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(values.sum(dtype=np.float64))
-    if suspicious:
+    if _suspicious(pool.numbers):
         found = _bad_numbers(pool, np.isinf if infinite else np.isnan)
     if not infinite:
         empty = {name: column.codes == -1 for name, column in pool.levels.items()}
@@ -209,7 +261,21 @@ def bad_cells(pool: Pool, *, infinite: bool) -> dict[str, NDArray]:
     return {name: found[name] for name in pool.order if name in found}
 
 
+def _suspicious(numbers: Any) -> bool:
+    """Whether to look closely: one pass over the numbers settles the usual case."""
+    if isinstance(numbers, StoredColumns):
+        return True
+    values = numbers.data if sp.issparse(numbers) else numbers
+    with np.errstate(over="ignore", invalid="ignore"):
+        return not np.isfinite(values.sum(dtype=np.float64))
+
+
 def _bad_numbers(pool: Pool, test: Callable[[NDArray], NDArray]) -> dict[str, NDArray]:
+    if isinstance(pool.numbers, StoredColumns):
+        bad_rows = {
+            name: np.flatnonzero(test(pool.numbers[:, place])) for place, name in enumerate(pool.numeric)
+        }
+        return {name: rows for name, rows in bad_rows.items() if len(rows)}
     if sp.issparse(pool.numbers):
         entries = pool.numbers.tocoo()
         bad = test(entries.data)

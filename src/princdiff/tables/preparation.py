@@ -22,6 +22,7 @@ from princdiff.tables.column_types import Column, Rules
 from princdiff.tables.column_values import read_column
 from princdiff.tables.encoding import Coding, FeatureKind, codings_of, expand, feature_names, recode
 from princdiff.tables.frames import Table, listed, plural
+from princdiff.tables.large_tables import open_table
 from princdiff.tables.levels import Levels
 from princdiff.tables.pooled_columns import Pool, bad_cells, gather
 from princdiff.tables.readers import read
@@ -37,7 +38,7 @@ class Prepared:
 
     Attributes
     ----------
-    rows : array or CSR matrix of shape (n_rows, n_features)
+    rows : array, CSR matrix or StoredColumns of shape (n_rows, n_features)
         Finite numbers, float64 or float32. May share memory with the input.
     codes : array of shape (n_rows,), dtype uint8
         Group of each row, ``0 ... n_groups - 1``.
@@ -193,6 +194,8 @@ class Reading:
         is 0), hour, and days since the first date of the table.
     strict : bool
         Whether a column that cannot be compared is an error instead of a warning.
+    memory : int, optional
+        Budget in bytes: tables that would not fit are kept in files.
     """
 
     groups: Any = None
@@ -204,6 +207,7 @@ class Reading:
     missing: Missing = "error"
     dates: Dates = "skip"
     strict: bool = False
+    memory: int | None = None
 
     def __post_init__(self) -> None:
         check_choice("missing", self.missing, ("error", "impute", "drop"))
@@ -219,7 +223,8 @@ def prepare(X: Any, Y: Any = None, **options: Any) -> Prepared:
         Two tables with the same columns, in any order, or only `X` together with `groups`. Files: csv, tsv
         (also .gz), parquet, feather, npz, npy, h5ad. Sparse tables stay sparse.
     **options
-        Fields of `Reading`: groups, features, exclude, weights, blocks, covariates, missing, dates, strict.
+        Fields of `Reading`: groups, features, exclude, weights, blocks, covariates, missing, dates, strict,
+        memory.
 
     Returns
     -------
@@ -256,7 +261,7 @@ def prepare(X: Any, Y: Any = None, **options: Any) -> Prepared:
     {'size': 0.75, 'city': 0.25}
     """
     reading = Reading(**options)
-    tables = _read_all(X, Y, reading.groups)
+    tables = _read_all(X, Y, reading.groups, reading.memory)
     layout = Layout(tuple(table.label for table in tables), tuple(table.n_rows for table in tables))
     roles = before = assign_roles(
         tables, layout, reading.groups, reading.weights, reading.blocks, reading.covariates
@@ -317,14 +322,14 @@ def _filled(
     return filled
 
 
-def _read_all(X: Any, Y: Any, groups: Any) -> list[Table]:
+def _read_all(X: Any, Y: Any, groups: Any, memory: int | None) -> list[Table]:
     if Y is None and groups is None:
         raise ValueError("one table alone has nothing to differ from: pass a second table, or groups=")
     if Y is not None and groups is not None:
         raise ValueError("pass two tables, or one table with groups=, not both")
     if Y is None:
-        return [read(X, "X")]
-    tables = [read(X, "X"), read(Y, "Y")]
+        return [open_table(X, "X", memory)]
+    tables = [open_table(X, "X", memory), open_table(Y, "Y", memory)]
     if tables[0].label == tables[1].label:
         # Files of one name in two folders are distinguished by the whole path.
         tables = [replace(table, label=str(table.path or table.label)) for table in tables]

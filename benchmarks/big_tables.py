@@ -1,0 +1,139 @@
+"""Tables that do not fit: a comparison of parquet files within a budget of memory, its time and its peak.
+
+    python -m benchmarks.big_tables make FOLDER --rows 10000000      write the table, a file per million rows
+    python -m benchmarks.big_tables run FOLDER --memory 2GB          compare it, and say what that took
+    python -m benchmarks.big_tables equal FOLDER --memory 500MB      in memory and from files: the same answer
+
+The table has 20 columns beside the month, the group: ten numbers, of which one has gaps, two whole numbers,
+two flags and six categories, of which one has many rare levels. Four columns differ between the months.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+ROWS_PER_FILE = 1_000_000
+DIFFERENT = ("amount", "delay", "channel", "late")
+
+
+def table(n_rows: int, seed: int) -> pd.DataFrame:
+    """Rows of two months."""
+    rng = np.random.default_rng(seed)
+    later = rng.random(n_rows) < 0.5
+    common = rng.normal(size=n_rows)
+    columns: dict[str, Any] = {"month": np.where(later, "2026-02", "2026-01")}
+    columns["amount"] = np.exp(rng.normal(size=n_rows) + 0.02 * later)
+    columns["delay"] = rng.gamma(2.0, 3.0, size=n_rows) * (1 + 0.02 * later)
+    for number in range(1, 7):
+        columns[f"measure {number}"] = rng.normal(size=n_rows) + 0.3 * common
+    columns["temperature"] = (15 + 8 * rng.normal(size=n_rows)).astype(np.float32)
+    columns["rating"] = np.where(rng.random(n_rows) < 0.05, np.nan, rng.beta(2, 3, size=n_rows))
+    columns["items"] = rng.poisson(4, size=n_rows)
+    columns["visits"] = rng.geometric(0.2, size=n_rows)
+    columns["late"] = rng.random(n_rows) < 0.1 + 0.002 * later
+    columns["member"] = rng.random(n_rows) < 0.4
+    shares = np.array([[0.5, 0.3, 0.2], [0.495, 0.305, 0.2]])
+    drawn = rng.random(n_rows)
+    place = (drawn[:, None] > np.cumsum(shares, axis=1)[later.astype(int)][:, :2]).sum(axis=1)
+    columns["channel"] = np.array(["shop", "web", "phone"])[place]
+    for name, count in (("region", 6), ("product", 8), ("colour", 5), ("carrier", 4)):
+        levels = np.array([f"{name} {level}" for level in range(count)])
+        columns[name] = levels[rng.integers(count, size=n_rows)]
+    rare = np.minimum(rng.geometric(0.25, size=n_rows), 30)
+    columns["supplier"] = np.array([f"supplier {level:02}" for level in range(31)])[rare]
+    return pd.DataFrame(columns)
+
+
+def make(folder: Path, n_rows: int) -> None:
+    """Write the table."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for part in range(-(-n_rows // ROWS_PER_FILE)):
+        size = min(ROWS_PER_FILE, n_rows - part * ROWS_PER_FILE)
+        frame = table(size, part)
+        texts = [name for name, dtype in frame.dtypes.items() if dtype.kind == "O"]
+        frame.to_parquet(
+            folder / f"part-{part:03}.parquet", index=False, row_group_size=200_000, use_dictionary=texts
+        )
+
+
+def answer(folder: Path, memory: str | None, n_permutations: int) -> dict[str, Any]:
+    """Compare the months; what was found, and what it took."""
+    from princdiff import compare
+
+    begin, processor = time.perf_counter(), time.process_time()
+    files = sorted(folder.glob("*.parquet"))
+    source: Any = [str(file) for file in files]
+    options: dict[str, Any] = {"memory": memory}
+    if memory is None:
+        source, options = pd.concat(map(pd.read_parquet, files), ignore_index=True), {}
+    result = compare(source, groups="month", missing="impute", n_permutations=n_permutations, **options)
+    return {
+        "pvalue": result.pvalue,
+        "selected": result.selected,
+        "effect": result.effect,
+        "direction": result.directions.iloc[:, 0].tolist(),
+        "adjusted": result.table.sort_values("feature")["pvalue"].tolist(),
+        "clock": time.perf_counter() - begin,
+        "processor": time.process_time() - processor,
+        "steps": result.parameters["seconds"],
+        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }
+
+
+def apart(folder: Path, memory: str | None, n_permutations: int) -> dict[str, Any]:
+    """`answer` in a process of its own, whose peak of memory is that of the comparison."""
+    words = [sys.executable, "-m", "benchmarks.big_tables", "answer", str(folder)]
+    words += ["--n-permutations", str(n_permutations), *([] if memory is None else ["--memory", memory])]
+    return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout.splitlines()[-1])
+
+
+def show(name: str, found: dict[str, Any]) -> None:
+    """Print one answer."""
+    print(f"{name}: p = {found['pvalue']:g}, selected {', '.join(found['selected'])}")
+    print(f"  {found['clock']:.0f} s by the clock, {found['processor']:.0f} s of processor, peak memory")
+    print(f"  {found['peak'] / 1e9:.2f} GB; effect {found['effect']:.4f}; steps {found['steps']}")
+
+
+def main() -> None:
+    """Read the arguments."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("what", choices=("make", "run", "equal", "answer"))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--rows", type=int, default=10**7)
+    parser.add_argument("--memory")
+    parser.add_argument("--n-permutations", type=int, default=999)
+    options = parser.parse_args()
+    if options.what == "make":
+        make(options.folder, options.rows)
+    elif options.what == "answer":
+        print(json.dumps(answer(options.folder, options.memory, options.n_permutations)))
+    elif options.what == "run":
+        show(options.memory or "in memory", apart(options.folder, options.memory, options.n_permutations))
+    else:
+        both = [
+            apart(options.folder, memory, options.n_permutations)
+            for memory in (None, options.memory or "500MB")
+        ]
+        for name, found in zip(("in memory", "from files"), both, strict=True):
+            show(name, found)
+        first, second = (np.array(found["direction"]) for found in both)
+        print(f"largest difference of the directions: {np.abs(first - second).max():.2e}")
+        same = both[0]["adjusted"] == both[1]["adjusted"]
+        print(
+            f"same p-value: {both[0]['pvalue'] == both[1]['pvalue']}; same p-values of all features: {same}"
+        )
+        print(f"same selection: {both[0]['selected'] == both[1]['selected']}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,354 @@
+"""A table that is kept in a file, column by column, and looks like an array of its features.
+
+After preparation a column of categories is a small whole number a row, however many 0/1 features it stands
+for. Kept so, ten million rows of twenty columns are half a gigabyte, and one column is always small enough to
+be in memory. Features are made from columns where they are needed: a few of them for all rows, or all of them
+for some rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from princdiff.data.products import Scaling
+from princdiff.data.scratch import ScratchFile
+
+# Part of a budget that an array made of stored columns may take; a larger one stays stored.
+_ARRAY_SHARE = 8
+# Bytes of a block of scaled features, and rows of it at most.
+_BLOCK_BYTES = 4_000_000
+_MOST_BLOCK_ROWS = 1 << 16
+# Bytes that a row of one column of a batch needs at the peak of a sort and what follows it, and the part
+# of the budget for it.
+_BYTES_PER_PROJECTION, _BATCH_SHARE = 96, 2
+
+
+@dataclass(frozen=True)
+class StoredColumn:
+    """Where the values of one column lie.
+
+    Attributes
+    ----------
+    file : ScratchFile
+        The file.
+    place : int
+        First byte.
+    dtype : dtype
+        Of the values as they are stored.
+    n_rows : int
+        Number of values.
+    """
+
+    file: ScratchFile
+    place: int
+    dtype: np.dtype
+    n_rows: int
+
+    @classmethod
+    def of(cls, file: ScratchFile, values: NDArray) -> StoredColumn:
+        """Store values at the end of a file."""
+        return cls(file, file.append(values), values.dtype, len(values))
+
+    def read(self, start: int = 0, stop: int | None = None) -> NDArray:
+        """Values of some rows."""
+        stop = self.n_rows if stop is None else min(stop, self.n_rows)
+        out = np.empty(max(0, stop - start), self.dtype)
+        return self.file.read(self.place + start * self.dtype.itemsize, out)
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A feature: the numbers of a column, or 1 where the column has some code.
+
+    Attributes
+    ----------
+    column : StoredColumn
+        The column.
+    code : int or None
+        The code; None: the numbers as they are.
+    """
+
+    column: StoredColumn
+    code: int | None = None
+
+    def of(self, values: NDArray, dtype: np.dtype) -> NDArray:
+        """The feature from the values of its column."""
+        return (values if self.code is None else values == self.code).astype(dtype, copy=False)
+
+
+class StoredColumns:
+    """Rows by features, in a file.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+        The features; several may share a column.
+    memory : int
+        Budget of the process, in bytes: arrays up to a part of it are made in memory.
+    dtype : {float32, float64}
+        Of the numbers.
+    n_rows : int
+        Rows, where there are no features.
+
+    Examples
+    --------
+    >>> file = ScratchFile()
+    >>> size = StoredColumn.of(file, np.array([1.5, 2.5, 3.5]))
+    >>> city = StoredColumn.of(file, np.array([0, 1, 0], dtype=np.int8))
+    >>> rows = StoredColumns([Feature(size), Feature(city, 0), Feature(city, 1)], 10**6)
+    >>> rows.shape, rows[1:]
+    ((3, 3), array([[2.5, 0. , 1. ],
+           [3.5, 1. , 0. ]]))
+    >>> rows @ np.array([2.0, 1.0, 0.0])
+    array([4., 5., 8.])
+    """
+
+    ndim = 2
+
+    def __init__(
+        self, features: Sequence[Feature], memory: int, dtype: Any = np.float64, n_rows: int = 0
+    ) -> None:
+        self.features, self.memory, self.dtype = tuple(features), int(memory), np.dtype(dtype)
+        n_rows = self.features[0].column.n_rows if self.features else n_rows
+        self.shape = (n_rows, len(self.features))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
+        raise TypeError("a stored table is worked on in parts; this step needs all of it in memory")
+
+    # Parts of the table.
+
+    def __getitem__(self, key: Any) -> Any:
+        """Some rows, or features as ``[:, features]``: an array, or stored where that is too large."""
+        if isinstance(key, tuple):
+            if len(key) != 2 or not (isinstance(key[0], slice) and key[0] == slice(None)):
+                raise TypeError("of a stored table rows are taken as [rows], features as [:, features]")
+            return self._some_features(key[1])
+        if isinstance(key, slice):
+            start, stop, step = key.indices(self.shape[0])
+            return self.block(start, stop) if step == 1 else self.take(np.arange(start, stop, step))
+        index = np.asarray(key)
+        return self.take(np.flatnonzero(index) if index.dtype == bool else index)
+
+    def _some_features(self, which: Any) -> Any:
+        if isinstance(which, int | np.integer):
+            feature = self.features[int(which)]
+            return feature.of(feature.column.read(), self.dtype)
+        other = self.stored_features(np.arange(self.shape[1])[which])
+        return other.block(0, len(self)) if self._is_small(*other.shape) else other
+
+    def stored_features(self, chosen: Sequence[int] | NDArray[np.intp]) -> StoredColumns:
+        """Some features, which stay where they are."""
+        return self._with([self.features[place] for place in chosen], len(self))
+
+    def _is_small(self, n_rows: int, n_features: int) -> bool:
+        return n_rows * n_features * self.dtype.itemsize * _ARRAY_SHARE <= self.memory
+
+    def block(self, start: int, stop: int) -> NDArray:
+        """Consecutive rows, in memory."""
+        stop = min(stop, self.shape[0])
+        return self._filled(stop - start, lambda column: column.read(start, stop))
+
+    def take(self, index: NDArray[np.intp]) -> Any:
+        """Some rows in any order: in memory where that fits, otherwise in a file of their own."""
+        return self.at(index) if self._is_small(len(index), self.shape[1]) else self.stored_rows(index)
+
+    def stored_rows(self, index: NDArray[np.intp]) -> StoredColumns:
+        """Some rows in any order, in a file of their own."""
+        file = ScratchFile()
+        moved: dict[int, StoredColumn] = {}
+        for column in self._columns():
+            moved[id(column)] = StoredColumn.of(file, column.read()[index])
+        features = [Feature(moved[id(feature.column)], feature.code) for feature in self.features]
+        return self._with(features, len(index))
+
+    def _with(self, features: Sequence[Feature], n_rows: int) -> StoredColumns:
+        return StoredColumns(features, self.memory, self.dtype, n_rows)
+
+    def at(self, index: NDArray[np.intp]) -> NDArray:
+        """Some rows in any order, in memory."""
+        return self._filled(len(index), lambda column: column.read()[index])
+
+    def _columns(self) -> list[StoredColumn]:
+        """The columns behind the features, each once."""
+        return list({id(feature.column): feature.column for feature in self.features}.values())
+
+    def _filled(self, n_rows: int, read: Any) -> NDArray:
+        out = np.empty((n_rows, self.shape[1]), self.dtype)
+        for column, places in self._by_column(range(self.shape[1])):
+            values = read(column)
+            for place in places:
+                out[:, place] = self.features[place].of(values, self.dtype)
+        return out
+
+    def _by_column(self, places: Sequence[int]) -> Iterator[tuple[StoredColumn, list[int]]]:
+        """Columns with the places of their features."""
+        found: dict[int, list[int]] = {}
+        for place in places:
+            found.setdefault(id(self.features[place].column), []).append(place)
+        for own in found.values():
+            yield self.features[own[0]].column, own
+
+    # What a fit asks of rows.
+
+    def blocks(self) -> Iterator[tuple[slice, NDArray]]:
+        """Row slices and their values."""
+        for rows in self.row_slices():
+            yield rows, self.block(rows.start, rows.stop)
+
+    def row_slices(self) -> Iterator[slice]:
+        """Rows that are worked on at a time."""
+        step = _BLOCK_BYTES // (8 * max(1, self.shape[1]))
+        step = int(np.clip(step, 8, _MOST_BLOCK_ROWS)) // 8 * 8
+        for start in range(0, self.shape[0], step):
+            yield slice(start, min(start + step, self.shape[0]))
+
+    def min(self, axis: int = 0) -> NDArray:
+        """Smallest value of each feature."""
+        return self._extremes(np.min)
+
+    def max(self, axis: int = 0) -> NDArray:
+        """Largest value of each feature."""
+        return self._extremes(np.max)
+
+    def _extremes(self, extreme: Any) -> NDArray:
+        found = np.empty(self.shape[1], self.dtype)
+        for column, places in self._by_column(range(self.shape[1])):
+            values = column.read()
+            for place in places:
+                found[place] = extreme(self.features[place].of(values, self.dtype))
+        return found
+
+    def __matmul__(self, weights: NDArray) -> NDArray:
+        shape = (self.shape[0], *weights.shape[1:])
+        product = np.empty(shape, np.result_type(self.dtype, weights.dtype))
+        for rows, block in self.blocks():
+            product[rows] = block @ weights
+        return product
+
+    @property
+    def columns_per_pass(self) -> int:
+        """Columns of a batch that are worked on together."""
+        return max(1, self.memory // (_BATCH_SHARE * _BYTES_PER_PROJECTION * max(1, self.shape[0])))
+
+    def products(self, scaling: Scaling) -> StoredProducts:
+        """Products with the scaled rows."""
+        return StoredProducts(self, scaling)
+
+    def scaled(self, rows: slice, scaling: Scaling, places: Iterable[int]) -> NDArray:
+        """Scaled values of some features in consecutive rows, shape (len(places), n_rows)."""
+        line = {int(place): number for number, place in enumerate(places)}
+        out = np.empty((len(line), rows.stop - rows.start), scaling.dtype)
+        for column, own in self._by_column(list(line)):
+            values = column.read(rows.start, rows.stop)
+            for place in own:
+                feature = self.features[place]
+                centre, factor = scaling.centre[place], scaling.factor[place]
+                if feature.code is None:
+                    out[line[place]] = (values.astype(self.dtype, copy=False) - centre) * factor
+                else:
+                    off, on = ((np.arange(2) - centre) * factor).astype(scaling.dtype)
+                    out[line[place]] = np.where(values == feature.code, on, off)
+        return out
+
+
+class StoredProducts:
+    """Products with scaled rows of a stored table, block by block.
+
+    Parameters
+    ----------
+    rows : StoredColumns
+        The table.
+    scaling : Scaling
+        What is done to every row.
+    """
+
+    def __init__(self, rows: StoredColumns, scaling: Scaling) -> None:
+        self.dtype = scaling.dtype
+        self._rows, self._scaling = rows, scaling
+
+    def project(self, directions: NDArray, out: NDArray | None = None) -> NDArray:
+        """One pass over the columns that the directions use: every row on every direction."""
+        if out is None:
+            out = np.empty((len(directions), self._rows.shape[0]), self.dtype)
+        used = np.flatnonzero(directions.any(axis=0))
+        few = np.ascontiguousarray(directions[:, used])
+        for rows in self._rows.row_slices():
+            out[:, rows] = few @ self._rows.scaled(rows, self._scaling, used)
+        return out
+
+    def backproject(self, slopes: NDArray, out: NDArray | None = None) -> NDArray:
+        """One pass: the blocks' gradients, summed in their order."""
+        total = self._summed(slopes.astype(self.dtype, copy=False), squared=False)
+        if out is None:
+            return total.astype(self.dtype, copy=False)
+        out[...] = total
+        return out
+
+    def backproject_squares(self, slopes: NDArray) -> NDArray:
+        """One pass, with squared rows."""
+        return self._summed(slopes, squared=True)
+
+    def _summed(self, slopes: NDArray, *, squared: bool) -> NDArray[np.float64]:
+        total = np.zeros((len(slopes), self._rows.shape[1]))
+        every = range(self._rows.shape[1])
+        for rows in self._rows.row_slices():
+            block = self._rows.scaled(rows, self._scaling, every)
+            total += slopes[:, rows] @ (block**2 if squared else block).T
+        return total
+
+    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
+        """Scaled values of some features, shape (len(features), n_rows)."""
+        out = np.empty((len(features), self._rows.shape[0]), self.dtype)
+        for rows in self._rows.row_slices():
+            out[:, rows] = self._rows.scaled(rows, self._scaling, features)
+        return out
+
+    def covariance(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weighted sums of the products of scaled features, which are centred, in one pass."""
+        n_features = self._rows.shape[1]
+        total = np.zeros((n_features, n_features))
+        for rows in self._rows.row_slices():
+            block = self._rows.scaled(rows, self._scaling, range(n_features)).astype(np.float64, copy=False)
+            total += (block * share[rows]) @ block.T
+        return total
+
+    def by_rows(self) -> ScaledRows:
+        """The scaled rows, as an array would give them."""
+        return ScaledRows(self._rows, self._scaling)
+
+
+class ScaledRows:
+    """Scaled rows of a stored table in single precision: slices of them, or rows by their numbers.
+
+    Parameters
+    ----------
+    rows : StoredColumns
+        The table.
+    scaling : Scaling
+        What is done to every row.
+    """
+
+    def __init__(self, rows: StoredColumns, scaling: Scaling) -> None:
+        self.shape = rows.shape
+        self._rows, self._scaling = rows, scaling
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> NDArray[np.float32]:
+        if isinstance(key, slice):
+            start, stop, _ = key.indices(self.shape[0])
+            scaled = self._rows.scaled(slice(start, stop), self._scaling, range(self.shape[1]))
+            return np.ascontiguousarray(scaled.T, dtype=np.float32)
+        # Labellings that are searched share most of their rows.
+        distinct, place = np.unique(key, return_inverse=True)
+        taken = self._scaling.dense(self._rows.at(distinct)).astype(np.float32, copy=False)
+        return taken[place.reshape(np.shape(key))]
