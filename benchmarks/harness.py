@@ -12,6 +12,7 @@ import argparse
 import datetime
 import os
 import platform
+import subprocess
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -129,10 +130,27 @@ class Section:
         named = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
         mode = "quick run" if self.options.quick else "full run"
         return (
-            f"{mode}; princdiff {princdiff.__version__}; {named}; "
+            f"{mode}; princdiff {princdiff.__version__}, {commit()}; {named}; "
             f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}; {machine()}; "
             f"{processor / 60:.1f} minutes of processor time, {wall / 60:.1f} of the clock"
         )
+
+
+def commit() -> str:
+    """The commit of the code that ran, and whether files were changed since."""
+    folder = Path(__file__).parent
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    try:
+        changed = git(
+            "status", "--porcelain", "--untracked-files=no", "--", "../src", ".", ":!results", ":!*.md"
+        )
+        return f"commit {git('rev-parse', '--short', 'HEAD')}{' with changes' if changed else ''}"
+    except (OSError, subprocess.CalledProcessError):
+        return "commit unknown"
 
 
 def machine() -> str:
