@@ -43,12 +43,10 @@ from princdiff.result.parts import (
 from princdiff.result.rows import rows_to_show
 from princdiff.result.shown import Shown, leading_sentence
 from princdiff.tables import Prepared
-from princdiff.time_budget import Budget, BudgetedTest
+from princdiff.time_budget import Budget, BudgetedTest, part_of_rows
 
-# Rows on which an effect is measured where time is short, and at most.
-_EFFECT_ROWS, _MOST_EFFECT_ROWS = 40_000, 1_000_000
-
-
+# Rows on which an effect is measured where time is short, or its direction is found where numbers are many.
+_EFFECT_ROWS = 40_000
 # Options on which the steps that a checkpoint keeps depend, beside the data and the divergence.
 _KEPT_OPTIONS = ("n_features", "n_components", "scale", "n_permutations", "certify", "select", "error")
 
@@ -229,7 +227,7 @@ class Comparison:
             divergence=self.divergence,
             scale=self.problem.scale,
             subsample=policy.searched_rows(self.problem.rows.shape),
-            **options,
+            **{"effort": policy.effort(self.problem.rows.shape), **options},
         )
 
     def _stage(self, name: str) -> tqdm:
@@ -285,13 +283,8 @@ class Comparison:
         """Effect on rows that the direction was not fitted on, and how well it tells two groups apart."""
         rng = self.how.rng("effect")
         problem = self.problem
-        most = _EFFECT_ROWS if self.budget.limited else _MOST_EFFECT_ROWS
-        if problem.n_rows > most:
-            if not self.budget.limited:
-                self.notes.append(
-                    f"The effect was measured on {most} of {problem.n_rows} rows, drawn at random."
-                )
-            index = np.sort(rng.permutation(problem.n_rows)[:most])
+        if self.budget.limited and problem.n_rows > _EFFECT_ROWS:
+            index = np.sort(rng.permutation(problem.n_rows)[:_EFFECT_ROWS])
             problem, projection = problem.take_rows(index), projection[index]
         halves = held_out.halves(problem, self.how.seed, rng)
         level = int(np.count_nonzero(fit.components_[0]))
@@ -301,6 +294,9 @@ class Comparison:
         due = iter([now + (self.budget.due("effect") - now) / 2, self.budget.due("effect")])
 
         def direction(half: Problem) -> NDArray[np.float64]:
+            # What it is judged on are all rows of the other half.
+            if half.n_rows > _EFFECT_ROWS and half.n_rows * half.n_features > policy.MANY_NUMBERS / 2:
+                half = part_of_rows(half, _EFFECT_ROWS / half.n_rows, self.how)
             with until(next(due), strict=False):
                 fitted = self._direction(level, effort="fast", certify=False).fit_problem(half, self.how)
             return fitted.components_[0] * inverse_or_zero(fitted.scale_)

@@ -67,6 +67,21 @@ def searched_rows(shape: tuple[int, int]) -> int | str:
     return wanted if n_rows > 2 * wanted else "auto"
 
 
+MANY_NUMBERS = 10**7
+"""Numbers (rows x features) from which a comparison searches with the smallest effort."""
+
+
+def effort(shape: tuple[int, int]) -> str:
+    """Effort of the search for a direction: where rows are many, all of them settle what is found.
+
+    Examples
+    --------
+    >>> effort((569, 30)), effort((140_000, 197))
+    ('default', 'fast')
+    """
+    return "fast" if shape[0] * shape[1] > MANY_NUMBERS else "default"
+
+
 # Rows that are looked at to see whether a feature takes few values, and what counts as few.
 _SEEN_ROWS = 2000
 _FEW_VALUES, _TIED_SHARE = 10, 0.25

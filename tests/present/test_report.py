@@ -146,8 +146,13 @@ def test_the_first_pictures_show_what_the_headline_names():
     assert leading(unnamed)["why"] == "largest"
     # The largest effects: plan, income, age, active.
     assert leading(unnamed)["columns"] == [0, 1, 3, 2]
-    # Where no difference was shown, nothing is said to differ.
-    assert leading(dataclasses.replace(result, pvalue=0.4))["why"] == "largest"
+    # Where all columns together show no difference, those that differ by themselves still do, and no pair.
+    assert leading(dataclasses.replace(result, pvalue=0.4)) == {
+        "columns": [0, 1, 2, 3],
+        "pairs": [],
+        "why": "alone",
+    }
+    assert leading(dataclasses.replace(pairs_only, pvalue=0.4))["why"] == "largest"
 
 
 def test_differences_are_told_with_their_intervals():

@@ -30,8 +30,6 @@ _DIGITS = 4
 _MOST_PAIRS = 200
 _LEADING_COLUMNS = 4
 _LEADING_PAIRS = 2
-# Change of a correlation that two ovals side by side show.
-_SEEN_CHANGE = 0.1
 _BIDI = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f")
 _TOGETHER = re.compile(r" (?=[%=])|(?<=[→=]) ")
 _PARTS = ("location", "scale", "shape")
@@ -280,12 +278,12 @@ def leading(result: DifferenceResult) -> dict[str, Any]:
     frame = result.columns.reset_index(drop=True)
     shown = bool(result.pvalue <= wording.LEVEL)
     by_itself = frame["selected"] & frame["reason"].astype(str).str.startswith("alone")
-    alone = frame.index[by_itself].tolist() if shown else []
+    alone = [] if np.isnan(result.pvalue) else frame.index[by_itself].tolist()
     pairs = list(range(min(_LEADING_PAIRS, len(wording.selected_relations(result))))) if shown else []
     if alone:
         # With many rows a difference of correlations can be certain and too small to be seen.
         changes = wording.named_pairs(result)["change"].tolist() if pairs else []
-        pairs = [place for place in pairs if changes[place] >= _SEEN_CHANGE]
+        pairs = [place for place in pairs if changes[place] >= wording.SEEN_CHANGE]
     if alone or pairs:
         return {"columns": alone[:_LEADING_COLUMNS], "pairs": pairs, "why": "alone" if alone else "together"}
     by_size = frame["effect"].sort_values(ascending=False, kind="stable").index.tolist()

@@ -82,7 +82,8 @@ def crossed(
         weights = direction(fitted)
         largest = np.argmax(np.abs(weights) * fitted.samples.deviation)
         weights = weights if weights[largest] >= 0 else -weights
-        values = np.asarray(problem.rows[judged] @ weights, dtype=np.float64).ravel()
+        used = np.flatnonzero(weights)
+        values = np.asarray(problem.rows[:, used][judged] @ weights[used], dtype=np.float64).ravel()
         scores[judged] = _standard(values, problem.codes[judged])
         upward[judged] = 1.0 if oriented(weights, fitted) is weights else -1.0
     return Crossed(scores, upward)

@@ -20,6 +20,8 @@ _KINDS = {"location": "a shift", "scale": "a change of spread", "shape": "a chan
 _NAMED = 4
 # So many pairs, and so large a part of them with one column, and it is named as the one that changed.
 _HUB_PAIRS, _HUB_SHARE = 3, 0.6
+# Change of a correlation that two ovals side by side show.
+SEEN_CHANGE = 0.1
 _BARE = ("yes", "no", "true", "false", "y", "n", "t", "f")
 _DIRECTION_FEATURES = 3
 # How much better a direction can be at most: what is called nothing, and what is called loose.
@@ -35,6 +37,12 @@ def headline(result: DifferenceResult) -> str:
     pvalue = format_pvalue(result)
     if np.isnan(result.pvalue):
         return f"The groups {names} were not tested. {distance_sentence(result)}"
+    if not result.pvalue <= LEVEL and len(named := columns_alone(result)):
+        one_by_one = _columns_sentence(result, named)
+        return (
+            f"All columns together show no difference between {names} ({pvalue}), but looked at one by one, "
+            f"{one_by_one[0].lower()}{one_by_one[1:]}"
+        )
     if not result.pvalue <= LEVEL:
         return f"No difference between {names} could be shown ({pvalue}).{_would_have_shown(result)}"
     cut_short = not result.test.exact and result.test.n_permutations < result.test.asked
@@ -75,16 +83,14 @@ def format_pvalue(result: DifferenceResult) -> str:
 
 def what_differs(result: DifferenceResult) -> str:
     """The columns that differ, from what to what; else the pairs; else where the test saw it."""
-    by_itself = result.columns["reason"].astype(str).str.startswith("alone")
-    alone = result.columns[result.columns["selected"] & by_itself]
+    alone = columns_alone(result)
     pairs = selected_relations(result)
     sentences = []
     if len(alone):
-        telling = [str(name) for name in result.parameters.get("telling_columns") or ()]
-        sentences.append(_columns_sentence(alone, len(result.columns), telling))
+        sentences.append(_columns_sentence(result, alone))
     if len(pairs):
-        sentences.append(_pairs_sentence(result, len(alone) > 0))
-    other = result.columns[result.columns["selected"] & ~by_itself]
+        sentences += _pairs_sentence(result, len(alone) > 0)
+    other = result.columns[result.columns["selected"]].drop(index=alone.index)
     in_pairs = (
         {str(name) for name in [*pairs["first column"], *pairs["second column"]]} if len(pairs) else set()
     )
@@ -99,8 +105,15 @@ def what_differs(result: DifferenceResult) -> str:
     return f"{leading} No single column or pair of columns could be named with confidence."
 
 
-def _columns_sentence(alone: pd.DataFrame, total: int, telling: list[str]) -> str:
-    count = len(alone)
+def columns_alone(result: DifferenceResult) -> pd.DataFrame:
+    """Columns that differ by themselves."""
+    by_itself = result.columns["reason"].astype(str).str.startswith("alone")
+    return result.columns[result.columns["selected"] & by_itself]
+
+
+def _columns_sentence(result: DifferenceResult, alone: pd.DataFrame) -> str:
+    count, total = len(alone), len(result.columns)
+    telling = [str(name) for name in result.parameters.get("telling_columns") or ()]
     # A column that tells the groups without fail is most often the grouping itself, and no news.
     known = alone["column"].astype(str).isin(telling).to_numpy()
     shown = alone.iloc[np.argsort(known, kind="stable")].head(_NAMED)
@@ -125,23 +138,30 @@ def _change(text: str, brief: bool) -> str:
     return text.replace(" (", ", ").replace(")", "")
 
 
-def _pairs_sentence(result: DifferenceResult, also: bool) -> str:
-    """Pairs that go together differently; where one column is in most of them, it is named as such."""
+def _pairs_sentence(result: DifferenceResult, also: bool) -> list[str]:
+    """Pairs that go together differently; where one column is in most of them, it is named as such.
+
+    With many rows a change of a correlation can be certain and too small to matter: beside columns that
+    differ by themselves the table is enough for these.
+    """
     pairs = named_pairs(result)
+    pairs = pairs[pairs["change"] >= SEEN_CHANGE] if also else pairs
+    if pairs.empty:
+        return []
     opening = "Also, " if also else "No column differs by itself, but "
     row = pairs.iloc[0]
     hub, others = _hub(pairs)
     if others:
         other = row["second"] if row["first column"] == hub else row["first"]
-        return (
+        return [
             f"{opening}{_cut(hub, 40)} goes together differently with {others} other columns, "
             f"foremost {_cut(str(other), 40)} ({pair_change(result, row)})."
-        )
+        ]
     first = f"{_cut(str(row['first']), 40)} and {_cut(str(row['second']), 40)} go together differently"
     more = ""
     if len(pairs) > 1:
         more = "; so does one more pair" if len(pairs) == 2 else f"; so do {len(pairs) - 1} more pairs"
-    return f"{opening}{first} ({pair_change(result, row)}){more}."
+    return [f"{opening}{first} ({pair_change(result, row)}){more}."]
 
 
 def pair_change(result: DifferenceResult, row: Mapping[Any, Any] | pd.Series) -> str:
