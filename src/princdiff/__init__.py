@@ -11,7 +11,8 @@ if _typing.TYPE_CHECKING:
     from princdiff.data.opening import open_rows
     from princdiff.estimators import PDA, SPARDA
     from princdiff.group_pairs import compare_groups
-    from princdiff.inference.permutation import PermutationResult, permutation_test
+    from princdiff.inference.permutation import permutation_test
+    from princdiff.inference.permutation_result import PermutationResult
     from princdiff.inference.planning import detectable_effect, expected_power, required_rows
     from princdiff.inference.selection import SelectionResult, select_features
     from princdiff.inference.split import SplitResult, split_test
@@ -37,7 +38,7 @@ _HOME = {
     "PairedPDA": "paired",
     "paired_test": "paired",
     "permutation_test": "inference.permutation",
-    "PermutationResult": "inference.permutation",
+    "PermutationResult": "inference.permutation_result",
     "required_rows": "inference.planning",
     "detectable_effect": "inference.planning",
     "expected_power": "inference.planning",

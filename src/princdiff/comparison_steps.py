@@ -25,7 +25,7 @@ from princdiff.estimators import SPARDA
 from princdiff.inference.execution import fingerprint_of
 from princdiff.inference.identity import identity_of, rows_identity
 from princdiff.inference.intervals import selected_effects
-from princdiff.inference.permutation import PermutationResult
+from princdiff.inference.permutation_result import PermutationResult
 from princdiff.inference.planning import detectable_effect
 from princdiff.inference.selection import SelectionOptions, SelectionResult, select
 from princdiff.inference.stability import StabilityOptions, run_half_samples

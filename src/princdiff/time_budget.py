@@ -17,7 +17,8 @@ from princdiff import policy
 from princdiff.data.problem import Problem, Run
 from princdiff.deadline import OutOfTime, until
 from princdiff.inference.direction_cells import MEANS_ROWS, by_means
-from princdiff.inference.permutation import PermutationOptions, PermutationResult, run_permutations
+from princdiff.inference.permutation import run_permutations
+from princdiff.inference.permutation_result import PermutationOptions, PermutationResult
 
 _LOG = logging.getLogger("princdiff")
 _PILOT = 19

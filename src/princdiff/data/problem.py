@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from princdiff.data import validate
+from princdiff.data.blocks import Permute, refuse_crossing, settle_permute
+from princdiff.data.flags import with_flags
 from princdiff.data.labels import Labels
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.row_keys import group_ranks, row_keys
@@ -26,10 +28,6 @@ from princdiff.divergences import Divergence, get
 
 __all__ = ["Design", "OutOfTime", "Problem", "Run"]
 
-Permute = Literal["within", "whole"]
-
-# Rows that are looked at before a whole column is read to find out whether it holds zeros and ones only.
-_HEAD = 256
 # Values that are copied to have rows in an order of their own: 160 MB.
 _MOST_ORDERED = 20_000_000
 
@@ -172,7 +170,7 @@ class Problem:
             classes=tuple(classes.tolist()),
             names=called,
             units=called,
-            kinds=_with_flags(rows, ("number",) * rows.shape[1]),
+            kinds=with_flags(rows, ("number",) * rows.shape[1]),
             divergence=compared,
             scale=scale,
             weights=weights,
@@ -223,7 +221,7 @@ class Problem:
             classes=tuple(prepared.groups),
             names=tuple(prepared.features),
             units=tuple(prepared.origin),
-            kinds=_with_flags(prepared.rows, tuple(prepared.kinds)),
+            kinds=with_flags(prepared.rows, tuple(prepared.kinds)),
             divergence=compared,
             scale=scale,
             weights=validate.settle_weights(prepared.weights, prepared.codes, prepared.groups),
@@ -250,9 +248,9 @@ class Problem:
         if problem.blocks is None:
             return problem
         if permute == "auto":
-            permute = _settle_permute(problem.codes, problem.blocks)
+            permute = settle_permute(problem.codes, problem.blocks)
         if permute == "whole":
-            _refuse_crossing(problem)
+            refuse_crossing(problem.codes, problem.blocks, problem.block_names)
         if permute == "whole" and problem.covariates is not None:
             raise ValueError('covariates cannot be combined with permute="whole": residuals move row by row')
         return replace(problem, permute="whole" if permute == "whole" else "within")
@@ -437,65 +435,3 @@ class Problem:
         other = replace(self, _derived=True)
         other.__dict__["samples"] = samples
         return other
-
-
-def _with_flags(rows: Any, kinds: tuple[str, ...]) -> tuple[str, ...]:
-    """Numbers that take two values, whichever, are flags: 1 and 2 are as good as 0 and 1."""
-    if isinstance(rows, RowChunks) or "number" not in kinds:
-        return kinds
-    head = rows[:_HEAD]
-    head = head.toarray() if sp.issparse(head) else np.asarray(head)
-    low, high = head.min(axis=0), head.max(axis=0)
-    likely = np.flatnonzero(((head == low) | (head == high)).all(axis=0) & (np.array(kinds) == "number"))
-    if not len(likely):
-        return kinds
-    found = list(kinds)
-    by_column = rows.tocsc() if sp.issparse(rows) else rows
-    for j in likely.tolist():
-        if _has_two_values(by_column, j):
-            found[j] = "flag"
-    return tuple(found)
-
-
-def _has_two_values(rows: Any, feature: int) -> bool:
-    if not sp.issparse(rows):
-        column = rows[:, feature]
-        low, high = column.min(), column.max()
-        return bool(low < high and ((column == low) | (column == high)).all())
-    stored = rows[:, [feature]].data
-    values = set(np.unique(stored).tolist())
-    return len(values if len(stored) == rows.shape[0] else values | {0.0}) == 2
-
-
-def _crossing(codes: NDArray[np.uint8], blocks: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which blocks have rows of several groups, shape (n_blocks,)."""
-    n_blocks = int(blocks.max()) + 1
-    low, high = np.full(n_blocks, 255), np.zeros(n_blocks, dtype=int)
-    np.minimum.at(low, blocks, codes)
-    np.maximum.at(high, blocks, codes)
-    return low != high
-
-
-def _refuse_crossing(problem: Problem) -> None:
-    assert problem.blocks is not None
-    crossing = np.flatnonzero(_crossing(problem.codes, problem.blocks))
-    if len(crossing):
-        raise ValueError(
-            f"block {problem.block_names[crossing[0]]!r} has rows of several groups and cannot change sides "
-            'as a whole; use permute="within" for blocks that were measured in every group'
-        )
-
-
-def _settle_permute(codes: NDArray[np.uint8], blocks: NDArray[np.intp]) -> Permute:
-    """Whole blocks where each lies in one group, within blocks where each has rows of several."""
-    crossing = _crossing(codes, blocks)
-    n_blocks, inside = len(crossing), int((~crossing).sum())
-    if inside == n_blocks:
-        return "whole"
-    if inside == 0:
-        return "within"
-    raise ValueError(
-        f"{inside} of the {n_blocks} blocks lie inside one group and {n_blocks - inside} have rows of "
-        'several groups, so permute="auto" cannot decide: give permute="within" to relabel rows inside their '
-        "blocks (those inside one group then never change), or leave out the blocks of one kind"
-    )

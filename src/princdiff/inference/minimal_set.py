@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem, Run
-from princdiff.inference.permutation import SINGLE, PermutationResult, permutation_test, standardised
+from princdiff.inference.permutation import SINGLE, permutation_test, standardised
+from princdiff.inference.permutation_result import PermutationResult
 from princdiff.solvers.effort import SearchSettings
 from princdiff.solvers.solve import solve
 from princdiff.solvers.whitening import solve_whitened

@@ -11,7 +11,7 @@ from princdiff.data.problem import Problem, Run
 from princdiff.data.row_chunks import RowChunks
 from princdiff.divergences import Wasserstein2
 from princdiff.inference.cells import Cell
-from princdiff.inference.permutation import PermutationResult
+from princdiff.inference.permutation_result import PermutationResult
 from princdiff.inference.sharpest import oriented, sharpest_direction
 from princdiff.inference.witness import kernel_named, witness, witness_rows
 from princdiff.result import feature_tables, held_out

@@ -18,7 +18,8 @@ from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.samples import Scale
 from princdiff.data.shared_docs import with_shared_docs
 from princdiff.estimators import PDA, SPARDA
-from princdiff.inference.permutation import PermutationResult, permutation_test
+from princdiff.inference.permutation import permutation_test
+from princdiff.inference.permutation_result import PermutationResult
 from princdiff.inference.selection import SelectionOptions, SelectionResult, select
 from princdiff.result import explain
 from princdiff.singlecell import cautions, genesets
