@@ -84,6 +84,10 @@ class LabellingBits:
     def codes(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
         """Groups under some labellings, shape (len(indices), n_rows)."""
         self._have(np.asarray(indices))
+        if self._array is not None and len(self._widths) == 1:
+            # The usual case, without a loop.
+            lines = self._array.reshape(self.n_labellings, self._widths[0])[indices]
+            return np.unpackbits(lines, axis=1, count=self.n_rows)
         result = np.empty((len(indices), self.n_rows), dtype=np.uint8)
         for line, index in enumerate(indices):
             for part, width in enumerate(self._widths):
