@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 from scipy import stats
 
 from princdiff import select_features
@@ -493,20 +494,40 @@ def real_tables(arguments: argparse.Namespace) -> None:
             print(f"  {path.name:16s} {kind:8s} {hits}  false {mean[1]:.2f} {seconds:6.2f} s", flush=True)
 
 
-def cost(arguments: argparse.Namespace) -> None:
-    print("seconds of processor, 999 relabellings, one thread")
+def many_columns(rows: int, numbers: int, flags: int) -> np.ndarray:
     rng = np.random.default_rng(0)
-    for rows, numbers, flags in ((48_842, 8, 100), (250_000, 20, 0), (3005, 4172, 0), (2000, 500, 0)):
-        X = np.column_stack([rng.normal(size=(rows, numbers)), rng.random((rows, flags)) < 0.1])
-        codes = (np.arange(rows) % 2).astype(np.uint8)
+    return np.column_stack([rng.normal(size=(rows, numbers)), rng.random((rows, flags)) < 0.1])
+
+
+def counts_of_genes(rows: int, genes: int) -> sp.csr_matrix:
+    """Counts, four of five of them zero."""
+    rng = np.random.default_rng(0)
+    return sp.csr_matrix(rng.poisson(rng.gamma(0.3, size=genes), size=(rows, genes)).astype(float))
+
+
+SHAPES: dict[str, Callable[[], Any]] = {
+    "48 842 x 108": lambda: many_columns(48_842, 8, 100),
+    "250 000 x 20": lambda: many_columns(250_000, 20, 0),
+    "3005 x 4172": lambda: many_columns(3005, 4172, 0),
+    "2000 x 500": lambda: many_columns(2000, 500, 0),
+    "1108 x 20 125, sparse": lambda: counts_of_genes(1108, 20_125),
+}
+
+
+def cost(arguments: argparse.Namespace) -> None:
+    print("seconds of processor, all rows, 999 relabellings, one thread\n")
+    print("| rows x features | columns alone | whole selection |\n|---|---|---|")
+    for name, make in SHAPES.items():
+        if arguments.only and arguments.only not in name:
+            continue
+        X = make()
+        codes = (np.arange(X.shape[0]) % 2).astype(np.uint8)
         begin = time.process_time()
         alone_test(X, Relabellings(Scheme(codes, 999, 0), 2))
         middle = time.process_time()
-        line = f"  {rows:7d} x {numbers + flags:4d}   alone {middle - begin:6.1f}"
-        if not arguments.only:
-            select_features(X, codes, random_state=0)
-            line += f"   whole selection {time.process_time() - middle:6.1f}"
-        print(line, flush=True)
+        select_features(X, codes, random_state=0)
+        end = time.process_time()
+        print(f"| {name} | {middle - begin:.1f} | {end - middle:.1f} |", flush=True)
 
 
 SECTIONS = {"error": error, "kinds": kinds, "power": power, "madelon": madelon, "cells": cells}

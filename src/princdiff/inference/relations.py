@@ -197,6 +197,8 @@ def product_relation_scores(
     return table.finished(others)
 
 
+# Rows that are taken to double precision at a time.
+_ADVANTAGE_ROWS = 4096
 # Share of the error of all pairs that is for those which depend on each other over all rows, labels ignored.
 _FAVOURED = 0.5
 
@@ -218,13 +220,17 @@ def _advantages(
     much.
     """
     weights = np.ones(len(left)) if weights is None else weights
-    share = (weights / weights.sum()).astype(np.float32)
-    correlation = (left * share[:, None]).T @ right
+    share = weights / weights.sum()
+    correlation = np.zeros(wanted.shape)
+    # In double precision: evidence grows with the number of rows, and so does what rounding would add to it.
+    for start in range(0, len(left), _ADVANTAGE_ROWS):
+        part = slice(start, start + _ADVANTAGE_ROWS)
+        correlation += (left[part] * share[part, None]).T @ right[part].astype(np.float64)
     seen = wanted & (np.abs(correlation) < _DETERMINED)
     n_pairs = max(1, int(seen.sum()))
     effective = float(weights.sum() ** 2 / (weights**2).sum())
     # A likelihood ratio against odds of one in n_pairs: ratio / (ratio + n_pairs).
-    evidence = 0.5 * effective * correlation.astype(np.float64) ** 2
+    evidence = 0.5 * effective * correlation**2
     belief = np.where(seen, expit(evidence - np.log(n_pairs)), 0.0)
     favoured = _FAVOURED * n_pairs * belief / max(belief.sum(), 1e-300)
     return np.log(1 - _FAVOURED + favoured).astype(np.float32)

@@ -78,8 +78,7 @@ class SelectionOptions:
     error : {"fwer", "fdr"}
         What is controlled.
     global_pvalue : float, optional
-        P-value of a test of the whole difference. Above ``alpha`` no pair is named; columns that differ by
-        themselves are, since a test of each of them would name them too.
+        P-value of a test of the whole difference. Above ``alpha`` nothing is selected.
     relations : bool
         Whether to look at pairs; without them single columns have all of the error.
     """
@@ -434,6 +433,8 @@ class _Selection:
     def _name_columns(self, adjusted: NDArray[np.float64]) -> None:
         self._columns_adjusted = adjusted
         self._adjusted = levels_adjusted(self._alone, adjusted)
+        if not self._gate:
+            return
         clear = self._adjusted <= self._alpha
         for unit in np.flatnonzero(adjusted <= self._alpha):
             members = np.flatnonzero(self._unit_of == unit)
@@ -522,7 +523,7 @@ class _Selection:
         columns = pd.DataFrame(
             {
                 "column": self._columns,
-                "selected": self._columns_adjusted <= self._alpha,
+                "selected": (self._columns_adjusted <= self._alpha) & self._gate,
                 "score": alone.observed_units,
                 "pvalue": self._pvalue,
                 "pvalue_adj": self._columns_adjusted,

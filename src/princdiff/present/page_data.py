@@ -278,7 +278,7 @@ def leading(result: DifferenceResult) -> dict[str, Any]:
     frame = result.columns.reset_index(drop=True)
     shown = bool(result.pvalue <= wording.LEVEL)
     by_itself = frame["selected"] & frame["reason"].astype(str).str.startswith("alone")
-    alone = [] if np.isnan(result.pvalue) else frame.index[by_itself].tolist()
+    alone = frame.index[by_itself].tolist() if shown else []
     pairs = list(range(min(_LEADING_PAIRS, len(wording.selected_relations(result))))) if shown else []
     if alone:
         # With many rows a difference of correlations can be certain and too small to be seen.

@@ -57,7 +57,7 @@ def answer(result: DifferenceResult, screen: Screen, *, notes: Sequence[str] = (
 
     lines = [screen.bold(line) for line in screen.prose(wording.headline(result))]
     lines.append("")
-    if result.pvalue > wording.LEVEL and not len(wording.columns_alone(result)):
+    if result.pvalue > wording.LEVEL:
         lines += screen.prose("Columns by the size of their difference, which may well be chance:")
     lines += column_lines(result, screen)
     lines += relation_lines(result, screen)

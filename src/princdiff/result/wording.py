@@ -37,12 +37,6 @@ def headline(result: DifferenceResult) -> str:
     pvalue = format_pvalue(result)
     if np.isnan(result.pvalue):
         return f"The groups {names} were not tested. {distance_sentence(result)}"
-    if not result.pvalue <= LEVEL and len(named := columns_alone(result)):
-        one_by_one = _columns_sentence(result, named)
-        return (
-            f"All columns together show no difference between {names} ({pvalue}), but looked at one by one, "
-            f"{one_by_one[0].lower()}{one_by_one[1:]}"
-        )
     if not result.pvalue <= LEVEL:
         return f"No difference between {names} could be shown ({pvalue}).{_would_have_shown(result)}"
     cut_short = not result.test.exact and result.test.n_permutations < result.test.asked
