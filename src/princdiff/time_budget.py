@@ -30,11 +30,13 @@ _GROWTH = 20.0
 _LEAST_TEST = 0.2
 # Numbers times relabellings up to which a test is quick (the latter where means give its directions), and
 # relabellings to see how long another takes.
-_QUICK, _QUICK_MEANS, _MINI = 3 * 10**8, 10**11, (9, 39)
+_QUICK, _QUICK_MEANS, _MINI = 3 * 10**8, 10**11, (9, 39, 199)
 # Rows from which a test takes the steps that it takes with very many of them.
 _SAME_STEPS_ROWS = 6000
 # To see how the time grows with rows: so many times those of the small tests; and the steepest power of them.
 _MORE_ROWS, _STEEPEST = 5, 1.5
+# Seconds up to which the smallest test is so short that the next may be larger.
+_SHORT = 2.0
 # Of every group, where a test is made on a part of the rows; and relabellings that are worth more than rows.
 _FEWEST_ROWS, _WANTED = 50, 99
 # Seconds about that a test takes for one number and labelling, and that the tables take for one number and
@@ -233,15 +235,18 @@ def expected_seconds(problem: Problem, run: Run, count: int) -> float:
     # So many rows that the same steps are taken as with all of them.
     least = MEANS_ROWS + 200 if by_means(problem.n_rows, problem.n_features) else _SAME_STEPS_ROWS
     part = part_of_rows(problem, max(1 / policy.FEWER_ROWS, least / problem.n_rows), run)
-    few, more = (_seconds(part, run, small) for small in _MINI)
-    each = max(more - few, 0.0) / (_MINI[1] - _MINI[0])
+    few = _seconds(part, run, _MINI[0])
+    # Where a relabelling takes little beside all else, it needs more of them to see how much.
+    many = _MINI[1] if few > _SHORT else _MINI[2]
+    more = _seconds(part, run, many)
+    each = max(more - few, 0.0) / (many - _MINI[0])
     once = max(few - each * (_MINI[0] + 1), 0.0)
     on_part = once + each * (count + 1)
     times_rows = problem.n_rows / part.n_rows
     if on_part * times_rows <= policy.LONG or times_rows <= _MORE_ROWS:
         return on_part * times_rows
     larger = part_of_rows(problem, _MORE_ROWS / times_rows, run)
-    growth = np.log(_seconds(larger, run, _MINI[1]) / more) / np.log(larger.n_rows / part.n_rows)
+    growth = np.log(_seconds(larger, run, many) / more) / np.log(larger.n_rows / part.n_rows)
     return float(on_part * times_rows ** np.clip(growth, 0.0, _STEEPEST))
 
 
