@@ -103,3 +103,12 @@ def test_thorough_search_is_at_least_as_good():
     default = PDA(random_state=0, certify=False).fit(X, y)
     thorough = PDA(random_state=0, certify=False, effort="thorough").fit(X, y)
     assert thorough.divergences_[0] >= default.divergences_[0] * (1 - 1e-9)
+
+
+def test_rounding_does_not_leave_a_bound_below_its_value():
+    bound = certificate.Certificate(2.0, "certificate", "by hand.")
+    assert certificate.not_below(bound, 2.0 * (1 + 1e-9)).upper_bound == 2.0 * (1 + 1e-9)
+    # A bound that is truly above, or truly wrong, stays as it is.
+    assert certificate.not_below(bound, 1.9) is bound
+    assert certificate.not_below(bound, 2.1) is bound
+    assert certificate.not_below(None, 1.0) is None

@@ -24,7 +24,7 @@ from princdiff.divergences import Divergence, Wasserstein2, get, report
 from princdiff.inference.number_of_directions import remainder_pvalue
 from princdiff.inference.ruling_flags import warn_of_ruling_flags
 from princdiff.relaxation.bounds import Certificate
-from princdiff.relaxation.certificate import certify
+from princdiff.relaxation.certificate import certify, not_below
 from princdiff.solvers.effort import SearchSettings
 from princdiff.solvers.growing_samples import first_sample, solve_growing
 from princdiff.solvers.relax_and_tighten import relaxed_starts
@@ -345,6 +345,10 @@ class PrincipalDifferences(ProjectingEstimator):
             # b . g is 0 for a divergence that does not depend on scale.
             self.shares_[:] = np.nan
         self.n_iter_ = max(1, sum(solution.n_iter for solution in solutions))
+        certificates = [
+            not_below(bound, float(value))
+            for bound, value in zip(certificates, self.divergences_, strict=True)
+        ]
         self.certificates_ = certificates
         self.upper_bounds_ = np.array(
             [np.nan if certificate is None else certificate.upper_bound for certificate in certificates]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,8 @@ from princdiff.relaxation.bounds import Certificate, ProofEffort, upper_bound
 _AUTO_SORTS, _AUTO_WORK = 1_000_000, 5e7
 _AUTO_NUMBERS = 3_000_000
 _AUTO_ROWS, _AUTO_FEATURES = 600, 60
+# Sums over a million rows are rounded by some 1e-9 of their size.
+_ROUNDING = 1e-6
 # Above so many times the value found a bound says nothing, and "auto" leaves it out.
 _WORTH_SAYING = 2.0
 
@@ -71,3 +74,16 @@ def certify(
     )
     loose = bound.upper_bound > _WORTH_SAYING * value
     return None if not np.isfinite(bound.upper_bound) or (automatic and loose) else bound
+
+
+def not_below(bound: Certificate | None, value: float) -> Certificate | None:
+    """A bound that rounding has left a little below a value that is reached, raised to it.
+
+    Examples
+    --------
+    >>> not_below(Certificate(1.0, "certificate", ""), 1.0 + 1e-9).upper_bound
+    1.000000001
+    """
+    if bound is None or not bound.upper_bound < value <= bound.upper_bound * (1 + _ROUNDING):
+        return bound
+    return replace(bound, upper_bound=value)
