@@ -387,7 +387,7 @@ class Comparison:
 
     def _selected_in_time(self, options: SelectionOptions) -> SelectionResult | None:
         """Columns and pairs; columns alone where time is short, with fewer relabellings; or nothing."""
-        fewest = replace(options, relations=False, n_permutations=policy.FEWEST_SELECTION_PERMUTATIONS)
+        fewest = replace(options, relations=False, n_permutations=policy.HASTY_SELECTION_PERMUTATIONS)
         for share, tried in ((0.6, options), (1.0, fewest)):
             now = time.monotonic()
             try:

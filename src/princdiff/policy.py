@@ -20,8 +20,10 @@ AFFORDABLE_STABILITY = 10**5
 
 MOST_STABILITY_FEATURES = 2000
 MOST_DISTRIBUTIONS = 300
-FEWEST_SELECTION_PERMUTATIONS = 199
-"""Features have a part of the error each kind; with fewer relabellings some could never be named."""
+FEWEST_SELECTION_PERMUTATIONS, HASTY_SELECTION_PERMUTATIONS = 499, 199
+"""Columns have a part of the error each kind: with fewer relabellings chance decides about names too often.
+
+The latter where a time budget is used up: with fewer some could never be named."""
 
 
 def worth_stability(shape: tuple[int, int], smallest_group: int) -> bool:

@@ -180,8 +180,7 @@ class DirectionCells:
     def _with_means(self) -> bool:
         samples = self.samples
         return (
-            self.rows is not None
-            and by_means(samples.n_rows, samples.n_features)
+            by_means(samples.n_rows, samples.n_features)
             and samples.scale != "within"
             and samples.columns_per_pass is None
         )
