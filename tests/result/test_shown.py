@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -104,6 +106,13 @@ def test_local_structure_is_told_in_terminal_notebook_and_page(lattice, tmp_path
     assert "Rows most typical of their group" in lattice._repr_html_()
     page = lattice.to_html(tmp_path / "page.html").read_text()
     assert 'id="witness"' in page and "Where the rows of slanted lie" in page
+
+
+def test_parts_in_a_witness_are_not_told_beside_columns_that_are_named(lattice):
+    told = [line for line in wording.witness_sentences(lattice) if "take part" in line]
+    assert len(told) == 1
+    named = replace(lattice, table=lattice.table.assign(selected=[True, False]))
+    assert not any("take part" in line for line in wording.witness_sentences(named))
 
 
 def test_overall_spread_is_told_with_its_figures(mixture):

@@ -279,7 +279,8 @@ def witness_sentences(result: DifferenceResult) -> list[str]:
     # The headline says where the test saw it, unless it has columns to name.
     opening = found.sentence if result.selected else found.sentence.removeprefix(result.test.leading).strip()
     lines = [opening] if opening else []
-    if found.features:
+    # Parts in a witness have no control of the error: beside columns that have, they would name others.
+    if found.features and not result.selected:
         if found.parts[0] * len(result.table) < _STANDS_OUT and len(found.features) > 2:
             lines.append("All features take part about alike; none stands out.")
         else:
