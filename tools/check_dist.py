@@ -33,6 +33,7 @@ SOURCE_NEEDS = (
     "PKG-INFO",
     "docs/conf.py",
     "docs/index.md",
+    "conftest.py",
     "tests/conftest.py",
     "tools/check_dist.py",
 )

@@ -14,12 +14,6 @@ from princdiff.result.parts import PathPart, TestPart
 MATHS = [r"$\frac$", "$", "a $ b $ c", r"\alpha$^$", "_{x", "two\nlines", *NAMES]
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
-
-
 def _draw(ax) -> None:
     """Drawing is when matplotlib meets names it cannot read."""
     figure = ax.figure if hasattr(ax, "figure") else ax[0].figure

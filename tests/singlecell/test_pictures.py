@@ -39,12 +39,6 @@ def cells() -> anndata.AnnData:
     return data
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
 def test_cells_on_a_direction(cells):
     _, given = plt.subplots()
     ax = princdiff.pl.pda(cells, group="b", ax=given)
