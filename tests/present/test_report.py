@@ -164,6 +164,15 @@ def test_differences_are_told_with_their_intervals():
     assert plain[1].startswith("proportion of plan = gold +25 (-50 to") and plain[2] == ""
 
 
+def test_the_headline_counts_all_pairs_and_mentions_one_that_can_be_seen():
+    result = mixed()
+    small = result.relations.assign(change=[0.05, 0.3], pvalue=0.01, selected=True)
+    told = headline(dataclasses.replace(result, relations=small))
+    assert "income and plan = gold go together differently" in told and "so does one more pair" in told
+    hidden = result.relations.assign(change=[0.05, 0.03], pvalue=0.01, selected=True)
+    assert "together" not in headline(dataclasses.replace(result, relations=hidden))
+
+
 def test_pairs_are_told_with_their_correlations():
     structure = _Structure(page.render(mixed()))
     shown = " ".join(" ".join(structure.texts).split())

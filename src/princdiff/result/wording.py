@@ -139,13 +139,14 @@ def _pairs_sentence(result: DifferenceResult, also: bool) -> list[str]:
     differ by themselves the table is enough for these.
     """
     pairs = named_pairs(result)
-    pairs = pairs[pairs["change"] >= SEEN_CHANGE] if also else pairs
-    if pairs.empty:
+    seen = pairs[pairs["change"] >= SEEN_CHANGE] if also else pairs
+    if seen.empty:
         return []
     opening = "Also, " if also else "No column differs by itself, but "
-    row = pairs.iloc[0]
+    row = seen.iloc[0]
+    # Counts are those of the table and of the page: of all pairs.
     hub, others = _hub(pairs)
-    if others:
+    if others and hub in (row["first column"], row["second column"]):
         other = row["second"] if row["first column"] == hub else row["first"]
         return [
             f"{opening}{_cut(hub, 40)} goes together differently with {others} other columns, "
