@@ -78,6 +78,30 @@ PD_INLINE double pd_squared_of(const double *restrict first, const double *restr
     return total;
 }
 
+/* Adds the rows of a column to the histograms of its two groups, masses (2, n_cells); counts has room for TURNS of
+ * them. */
+PD_INLINE void pd_count_rows(const float *restrict x, const uint8_t *restrict own, const double *weights, int64_t n_rows,
+                             float lowest, float rate, int64_t n_cells, uint32_t *restrict counts,
+                             double *restrict masses)
+{
+    uint32_t cells[BLOCK];
+    memset(counts, 0, (size_t)(TURNS * 2 * n_cells) * sizeof *counts);
+    for (int64_t start = 0; start < n_rows; start += BLOCK) {
+        const int64_t count = n_rows - start < BLOCK ? n_rows - start : BLOCK;
+        pd_cells(x + start, own + start, count, lowest, rate, (int32_t)n_cells, cells);
+        if (weights)
+            for (int64_t i = 0; i < count; i++)
+                masses[cells[i]] += weights[start + i];
+        else
+            for (int64_t i = 0; i < count; i++)
+                counts[(i % TURNS) * 2 * n_cells + cells[i]]++;
+    }
+    if (!weights)
+        for (int64_t turn = 0; turn < TURNS; turn++)
+            for (int64_t k = 0; k < 2 * n_cells; k++)
+                masses[k] += (double)counts[turn * 2 * n_cells + k];
+}
+
 /* The squared 2-Wasserstein (squared) or energy distance of two groups, each column on a grid of n_cells cells over
  * `reach` standard deviations to both sides of its mean; rows beyond count in the outermost cells. Returns 1 if there
  * is no memory. */
@@ -88,7 +112,6 @@ PD_EXPORT int32_t pd_histogram_distance(const float *projections, int64_t n_colu
 {
     uint32_t *counts = malloc((size_t)(TURNS * 2 * n_cells) * sizeof *counts);
     double *masses = malloc((size_t)(2 * n_cells) * sizeof *masses);
-    uint32_t cells[BLOCK];
     const int failed = !counts || !masses;
     for (int64_t c = 0; c < n_columns && !failed; c++) {
         const float *restrict x = projections + c * n_rows;
@@ -107,23 +130,9 @@ PD_EXPORT int32_t pd_histogram_distance(const float *projections, int64_t n_colu
             continue;
         const double width = 2.0 * reach * spread / (double)n_cells;
         const float lowest = (float)(mean - reach * spread), rate = (float)(1.0 / width);
-        memset(counts, 0, (size_t)(TURNS * 2 * n_cells) * sizeof *counts);
         for (int64_t k = 0; k < 2 * n_cells; k++)
             masses[k] = 0.0;
-        for (int64_t start = 0; start < n_rows; start += BLOCK) {
-            const int64_t count = n_rows - start < BLOCK ? n_rows - start : BLOCK;
-            pd_cells(x + start, own + start, count, lowest, rate, (int32_t)n_cells, cells);
-            if (weights)
-                for (int64_t i = 0; i < count; i++)
-                    masses[cells[i]] += weights[start + i];
-            else
-                for (int64_t i = 0; i < count; i++)
-                    counts[(i % TURNS) * 2 * n_cells + cells[i]]++;
-        }
-        if (!weights)
-            for (int64_t turn = 0; turn < TURNS; turn++)
-                for (int64_t k = 0; k < 2 * n_cells; k++)
-                    masses[k] += (double)counts[turn * 2 * n_cells + k];
+        pd_count_rows(x, own, weights, n_rows, lowest, rate, n_cells, counts, masses);
         for (int64_t group = 0; group < 2; group++) {
             double *restrict mass = masses + group * n_cells;
             for (int64_t k = 1; k < n_cells; k++)
@@ -151,27 +160,11 @@ PD_EXPORT int32_t pd_histogram_add(const float *projections, int64_t n_columns, 
                                    const float *rate, int64_t n_cells, double *masses)
 {
     uint32_t *counts = malloc((size_t)(TURNS * 2 * n_cells) * sizeof *counts);
-    uint32_t cells[BLOCK];
     const int failed = !counts;
     for (int64_t c = 0; c < n_columns && !failed; c++) {
         const float *restrict x = projections + c * n_rows;
         const uint8_t *restrict own = codes + labelling[c] * n_rows;
-        double *restrict mass = masses + c * 2 * n_cells;
-        memset(counts, 0, (size_t)(TURNS * 2 * n_cells) * sizeof *counts);
-        for (int64_t start = 0; start < n_rows; start += BLOCK) {
-            const int64_t count = n_rows - start < BLOCK ? n_rows - start : BLOCK;
-            pd_cells(x + start, own + start, count, lowest[c], rate[c], (int32_t)n_cells, cells);
-            if (weights)
-                for (int64_t i = 0; i < count; i++)
-                    mass[cells[i]] += weights[start + i];
-            else
-                for (int64_t i = 0; i < count; i++)
-                    counts[(i % TURNS) * 2 * n_cells + cells[i]]++;
-        }
-        if (!weights)
-            for (int64_t turn = 0; turn < TURNS; turn++)
-                for (int64_t k = 0; k < 2 * n_cells; k++)
-                    mass[k] += (double)counts[turn * 2 * n_cells + k];
+        pd_count_rows(x, own, weights, n_rows, lowest[c], rate[c], n_cells, counts, masses + c * 2 * n_cells);
     }
     free(counts);
     return failed;
