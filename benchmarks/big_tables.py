@@ -3,6 +3,7 @@
     python -m benchmarks.big_tables make FOLDER --rows 10000000      write the table, a file per million rows
     python -m benchmarks.big_tables run FOLDER --memory 2GB          compare it, and say what that took
     python -m benchmarks.big_tables equal FOLDER --memory 500MB      in memory and from files: the same answer
+    python -m benchmarks.big_tables growth FOLDER                    time and memory against rows and features
 
 The table has 20 columns beside the month, the group: ten numbers, of which one has gaps, two whole numbers,
 two flags and six categories, of which one has many rare levels. Four columns differ between the months.
@@ -12,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -22,8 +22,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from benchmarks.scale import peak_memory
+
 ROWS_PER_FILE = 1_000_000
 DIFFERENT = ("amount", "delay", "channel", "late")
+# Of the growth: rows of the mixed table, features of a table of numbers, and its rows.
+GROWING_ROWS, GROWING_FEATURES, NUMBER_ROWS = (10**4, 10**5, 10**6), (10, 100, 1000, 10_000, 20_000), 500
 
 
 def table(n_rows: int, seed: int) -> pd.DataFrame:
@@ -62,7 +66,11 @@ def make(folder: Path, n_rows: int) -> None:
         frame = table(size, part)
         texts = [name for name, dtype in frame.dtypes.items() if dtype.kind == "O"]
         frame.to_parquet(
-            folder / f"part-{part:03}.parquet", index=False, row_group_size=200_000, use_dictionary=texts
+            folder / f"part-{part:03}.parquet",
+            index=False,
+            row_group_size=200_000,
+            use_dictionary=texts,
+            compression=None,
         )
 
 
@@ -70,7 +78,7 @@ def answer(folder: Path, memory: str | None, n_permutations: int) -> dict[str, A
     """Compare the months; what was found, and what it took."""
     from princdiff import compare
 
-    begin, processor = time.perf_counter(), time.process_time()
+    before, begin, processor = peak_memory(), time.perf_counter(), time.process_time()
     files = sorted(folder.glob("*.parquet"))
     source: Any = [str(file) for file in files]
     options: dict[str, Any] = {"memory": memory}
@@ -86,13 +94,61 @@ def answer(folder: Path, memory: str | None, n_permutations: int) -> dict[str, A
         "clock": time.perf_counter() - begin,
         "processor": time.process_time() - processor,
         "steps": result.parameters["seconds"],
-        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "peak": peak_memory(),
+        "beyond": peak_memory() - before,
     }
 
 
-def apart(folder: Path, memory: str | None, n_permutations: int) -> dict[str, Any]:
+def answer_numbers(n_features: int, n_permutations: int) -> dict[str, Any]:
+    """Compare two groups of normal numbers, of which the first feature differs; what it took."""
+    from princdiff import compare
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(NUMBER_ROWS, n_features)), np.arange(NUMBER_ROWS) % 2
+    X[y == 1, 0] += 0.5
+    before, processor = peak_memory(), time.process_time()
+    result = compare(X, groups=y, n_permutations=n_permutations)
+    return {
+        "pvalue": result.pvalue,
+        "processor": time.process_time() - processor,
+        "beyond": peak_memory() - before,
+    }
+
+
+def growth(folder: Path, memory: str | None, n_permutations: int) -> None:
+    """Print what a whole comparison takes, and exponents between neighbouring sizes and over all."""
+    for n_rows in GROWING_ROWS:
+        if not (folder / str(n_rows)).exists():
+            make(folder / str(n_rows), n_rows)
+    cases: dict[str, list[tuple[int, dict[str, Any]]]] = {
+        f"rows of the mixed table, memory={memory!r}": [
+            (n_rows, apart(folder / str(n_rows), memory, n_permutations)) for n_rows in GROWING_ROWS
+        ],
+        f"features of {NUMBER_ROWS} rows of numbers": [
+            (count, apart(Path(str(count)), None, n_permutations, "numbers")) for count in GROWING_FEATURES
+        ],
+    }
+    for name, found in cases.items():
+        print(f"{name}; {n_permutations} relabellings\n")
+        print("| size | seconds of processor | MB beyond the libraries | exponents: time, memory |")
+        print("|---:|---:|---:|---:|")
+        for place, (size, own) in enumerate(found):
+            told = _exponents(found[place - 1 : place + 1]) if place else ""
+            print(f"| {size} | {own['processor']:.1f} | {own['beyond'] / 1e6:.0f} | {told} |")
+        print(f"\nover all: {_exponents(found)}\n", flush=True)
+
+
+def _exponents(found: list[tuple[int, dict[str, Any]]]) -> str:
+    sizes = np.log([size for size, _ in found])
+    slopes = [
+        np.polyfit(sizes, np.log([own[key] for _, own in found]), 1)[0] for key in ("processor", "beyond")
+    ]
+    return ", ".join(f"{slope:.2f}" for slope in slopes)
+
+
+def apart(folder: Path, memory: str | None, n_permutations: int, what: str = "answer") -> dict[str, Any]:
     """`answer` in a process of its own, whose peak of memory is that of the comparison."""
-    words = [sys.executable, "-m", "benchmarks.big_tables", "answer", str(folder)]
+    words = [sys.executable, "-m", "benchmarks.big_tables", what, str(folder)]
     words += ["--n-permutations", str(n_permutations), *([] if memory is None else ["--memory", memory])]
     return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout.splitlines()[-1])
 
@@ -107,7 +163,7 @@ def show(name: str, found: dict[str, Any]) -> None:
 def main() -> None:
     """Read the arguments."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", choices=("make", "run", "equal", "answer"))
+    parser.add_argument("what", choices=("make", "run", "equal", "growth", "answer", "numbers"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=10**7)
     parser.add_argument("--memory")
@@ -117,6 +173,10 @@ def main() -> None:
         make(options.folder, options.rows)
     elif options.what == "answer":
         print(json.dumps(answer(options.folder, options.memory, options.n_permutations)))
+    elif options.what == "numbers":
+        print(json.dumps(answer_numbers(int(options.folder.name), options.n_permutations)))
+    elif options.what == "growth":
+        growth(options.folder, options.memory, options.n_permutations)
     elif options.what == "run":
         show(options.memory or "in memory", apart(options.folder, options.memory, options.n_permutations))
     else:

@@ -26,13 +26,18 @@ INDEX = {
         ("peers-directions", "The best direction (POT)", "benchmarks.peers.directions"),
         ("peers-tests", "Two-sample tests (hyppo)", "benchmarks.peers.tests"),
         ("peers-features", "Features found (scikit-learn)", "benchmarks.peers.features"),
-        ("peers-tables", "Large tables (scanpy, evidently)", "benchmarks.peers.tables"),
+        ("peers-tables", "Large tables (scanpy, evidently, alibi-detect)", "benchmarks.peers.tables"),
+        ("power", "Power of the default test beside others", "benchmarks.evidence power"),
+        ("mixed", "Mixed tables beside a test per column", "benchmarks.evidence mixed"),
+        ("selection", "Which features, beside univariate tests", "benchmarks.evidence selection"),
+        ("certificates", "Certificates: how tight after ten seconds", "benchmarks.evidence certificates"),
+        ("engine", "Engine: ratio to its floor, and everyday work", "benchmarks.evidence engine"),
     ],
 }
 INTRODUCTION = """# Results
 
 Every figure and table of the paper, and every peer beside us. This file is generated: `make paper` and
-`make peers` run the scripts and write it; each section ends with the version, the seeds, the date and the
+`make peers` run the scripts and write it; each section ends with the commit, the seeds, the date and the
 size of the machine of its run. Times are of processors, one thread, unless said otherwise. A peer that
 cannot do a thing has a dash; a peer that beats us is shown as beating us.
 """

@@ -14,7 +14,6 @@ import argparse
 import contextlib
 import io
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -27,6 +26,7 @@ import pandas as pd
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
+from benchmarks.scale import peak_memory
 from princdiff import PDA, SPARDA, compare, permutation_test
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
@@ -381,7 +381,8 @@ def run_alone(name: str) -> None:
     begin = time.process_time()
     work()
     print(f"SECONDS {time.process_time() - begin}")
-    print(f"PEAK {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f}")
+    # Not the maximum of getrusage, which begins with that of the process that started this one.
+    print(f"PEAK {peak_memory() / 1e6:.0f}")
 
 
 def measured(name: str) -> tuple[str, str]:
@@ -397,6 +398,8 @@ def measured(name: str) -> tuple[str, str]:
         found.setdefault(word, number)
     if "PEAK" not in found:
         reason = (outcome.stderr.strip().splitlines() or ["no output"])[-1]
+        if reason.startswith("ModuleNotFoundError"):
+            return f"{reason.split(chr(39))[1]} is not installed", ""
         return f"not measured: {reason[:80]}", ""
     return f"{float(found['SECONDS']):.2f}", found["PEAK"]
 

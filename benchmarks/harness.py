@@ -12,6 +12,7 @@ import argparse
 import datetime
 import os
 import platform
+import resource
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -53,9 +54,13 @@ def parse(
     seeds: int,
     quick_seeds: int,
     redraw: bool = False,
+    needs: str | None = None,
     add: Callable[[argparse.ArgumentParser], None] | None = None,
 ) -> argparse.Namespace:
-    """The options every script has, and its own; ``seeds`` becomes the list of seeds to use."""
+    """The options every script has, and its own; ``seeds`` becomes the list of seeds to use.
+
+    ``needs`` names a data file without which the script cannot do.
+    """
     parser = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )  # fmt: skip
@@ -71,6 +76,9 @@ def parse(
     parser.add_argument("--jobs", type=int, default=1, help="threads of our own methods")
     parser.add_argument("--out", type=Path, help="folder of the results")
     options = parser.parse_args(argv)
+    place = Path(options.data or os.environ.get(DATA_VARIABLE, ""))
+    if needs is not None and not (place / needs).exists() and place.name != needs:
+        parser.error(f"{needs} is needed: name its folder with --data, or set {DATA_VARIABLE}")
     count = options.seeds or (quick_seeds if options.quick else seeds)
     options.seeds = list(range(options.first_seed, options.first_seed + count))
     options.out = options.out or (QUICK_RESULTS if options.quick else RESULTS)
@@ -83,12 +91,16 @@ class Section:
     def __init__(self, name: str, title: str, options: argparse.Namespace) -> None:
         self.name, self.options = name, options
         self._parts = [f"## {title}"]
-        self._begin = (time.perf_counter(), time.process_time())
+        self._begin = (time.perf_counter(), _processor_seconds())
         print(f"\n{title}\n", flush=True)
 
     def say(self, text: str) -> None:
         """Add a paragraph."""
         self._add(" ".join(text.split()))
+
+    def show(self, text: str) -> None:
+        """Add text as it stands."""
+        self._add(text)
 
     def table(self, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Add a table; cells that are not text are formatted by `cell`."""
@@ -125,7 +137,7 @@ class Section:
     def stamp(self) -> str:
         """Version, seeds, date, machine size and cost of this run."""
         wall = time.perf_counter() - self._begin[0]
-        processor = time.process_time() - self._begin[1]
+        processor = _processor_seconds() - self._begin[1]
         seeds = self.options.seeds
         named = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
         mode = "quick run" if self.options.quick else "full run"
@@ -134,6 +146,12 @@ class Section:
             f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}; {machine()}; "
             f"{processor / 60:.1f} minutes of processor time, {wall / 60:.1f} of the clock"
         )
+
+
+def _processor_seconds() -> float:
+    """Processor time of this process and of those it has started and waited for."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def commit() -> str:

@@ -229,7 +229,31 @@ def case_tasks(n_chunks: int) -> dict[str, Any]:
     return {"seconds": min(times), "tasks": 2 * n_chunks}
 
 
+def case_cluster(n_workers: int, n_rows: int) -> dict[str, Any]:
+    """A fit with the rows on worker processes, and what it takes there and at the client."""
+    import dask.array as da
+    from distributed import Client, LocalCluster, wait
+
+    from princdiff import PDA
+
+    local = LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None)
+    with local as cluster, Client(cluster) as client:
+        rows = da.random.default_rng(0).standard_normal((n_rows, 50), chunks=(n_rows // 8, 50)).persist()
+        wait(rows)
+        y = np.arange(n_rows) % 2
+        before, own = sum(client.run(time.process_time).values()), time.process_time()
+        begin = time.perf_counter()
+        fit = PDA(random_state=0, certify=False, effort="fast").fit(rows, y)
+        return {
+            "workers": sum(client.run(time.process_time).values()) - before,
+            "client": time.process_time() - own,
+            "clock": time.perf_counter() - begin,
+            "direction": fit.components_[0].tolist(),
+        }
+
+
 CASES = {
+    "cluster": case_cluster,
     "constants": case_constants,
     "tasks": case_tasks,
     "make": case_make,
@@ -306,6 +330,20 @@ def constants_table(folder: Path, n_rows: int) -> None:
     print(f"  a task on a cluster: {1e3 * tasks['seconds'] / tasks['tasks']:.2f} ms\n", flush=True)
 
 
+def cluster_table(n_rows: int) -> None:
+    print(f"{n_rows} x 50 on a local cluster, PDA(effort='fast'), processor time per row")
+    found = {count: run("cluster", n_workers=count, n_rows=n_rows) for count in (1, 2)}
+    for count, own in found.items():
+        each = {part: 1e6 * own[part] / n_rows for part in ("workers", "client")}
+        print(
+            f"  {count} worker{'s' if count > 1 else ' '} {each['workers']:6.1f} us at the workers, "
+            f"{each['client']:.1f} us at the client; {own['clock']:.1f} s by the clock"
+        )
+    one, two = (np.array(own["direction"]) for own in found.values())
+    ratio = found[2]["workers"] / found[1]["workers"]
+    print(f"  two workers over one: {ratio:.2f}; directions differ by {np.abs(one - two).max():.1e}\n")
+
+
 def subsample_table(folder: Path, n_rows: int, effort: str) -> None:
     path = str(cells_file(folder, n_rows, 2000))
     first = "auto" if n_rows >= 100_000 else 3000
@@ -327,7 +365,7 @@ def show(name: str, found: dict[str, Any]) -> None:
     print(f"  {name:<16} {took}   {reached}", flush=True)
 
 
-TABLES = ("rows", "columns", "constants", "passes", "fits", "subsample")
+TABLES = ("rows", "columns", "constants", "passes", "fits", "subsample", "cluster")
 
 
 def main() -> None:
@@ -358,6 +396,8 @@ def main() -> None:
             pass_table(folder, rows[-1], memory)
         if "fits" in options.only:
             fit_table(folder, rows[-1], memory)
+        if "cluster" in options.only:
+            cluster_table(20_000 if options.quick else 400_000)
         if "subsample" in options.only:
             subsample_table(folder, rows[-1], "fast")
 

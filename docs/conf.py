@@ -63,6 +63,7 @@ sphinx_gallery_conf = {
     "ignore_repr_types": r"matplotlib\.|numpy\.ndarray",
     "download_all_examples": False,
     "min_reported_time": 1e9,
+    "write_computation_times": False,
     "show_memory": False,
     "show_signature": False,
     "remove_config_comments": True,

@@ -220,6 +220,8 @@ def test_script_writes_a_stamped_section(name, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(script.SETTINGS, "quick", TINY[name])
     if name == "paper.fig1b":
         monkeypatch.setattr(script, "load_madelon", small_madelon)
+        (tmp_path / "madelon.npz").touch()
+        monkeypatch.setenv("PRINCDIFF_DATA", str(tmp_path))
     if name == "peers.tests":
         # Each of hyppo's tests is compiled at its first call.
         kept = ("princdiff, adaptive", "hyppo MMD")
@@ -236,6 +238,14 @@ def test_script_writes_a_stamped_section(name, tmp_path, monkeypatch, capsys):
     for picture in pictures:
         assert matplotlib.image.imread(picture)[..., :3].std() > 0.01
         assert f"(out/figures/{picture.name})" in text
+
+
+@pytest.mark.parametrize("name, file", [("fig1b", "madelon.npz"), ("brain", "zeisel.npz")])
+def test_data_that_are_not_here_are_asked_for(name, file, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PRINCDIFF_DATA", str(tmp_path))
+    with pytest.raises(SystemExit):
+        import_module(f"benchmarks.paper.{name}").main(["--quick"])
+    assert f"{file} is needed: name its folder with --data" in capsys.readouterr().err
 
 
 def test_fig1c_redraws_from_its_numbers(tmp_path, monkeypatch):
@@ -277,3 +287,15 @@ def test_options_keep_quick_runs_apart():
 
 def cosine(a: np.ndarray, b: np.ndarray) -> float:
     return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+
+
+def test_printed_tables_become_sections(tmp_path, capsys):
+    """A table begins after an empty line, headings stay below that of the section."""
+    evidence = import_module("benchmarks.evidence")
+    assert evidence._as_part("# Page\nwords\n| a |\n|---|\n| 1 |\n") == (
+        "**Page**\nwords\n\n| a |\n|---|\n| 1 |"
+    )
+    evidence.main(["mixed", "--quick", "--out", str(tmp_path / "sections")])
+    text = collect.collect(tmp_path / "sections")
+    assert "| made | shift |" in text and "benchmarks.tables.planted --quick --draws 1" in text
+    assert "not run here; `python -m benchmarks.evidence power`" in text

@@ -328,3 +328,13 @@ def test_a_pair_that_is_not_named_lends_no_pvalue():
     # The doses are the same in both groups: nothing can be less of a difference.
     assert table.loc["dose", "pvalue"] == 1
     assert table.loc["length", "pvalue"] < 0.5
+
+
+@pytest.mark.parametrize("shift", [1.0, -1.0])
+def test_a_weight_above_zero_means_more_in_the_last_group(shift):
+    rng = np.random.default_rng(0)
+    rows, y = rng.normal(size=(120, 4)), np.repeat(["a", "b"], 60)
+    rows[60:, 2] += shift
+    rows[60:, 0] -= 0.5
+    weights = compare(rows, groups=y, n_permutations=0, select=False, random_state=0).directions.iloc[:, 0]
+    assert np.sign(weights.iloc[2]) == np.sign(shift)

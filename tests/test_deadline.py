@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from princdiff import SPARDA, compare, compare_groups, deadline, relax, time_budget
+from princdiff import SPARDA, compare, compare_groups, deadline, policy, relax, time_budget
 from princdiff import comparison_steps as steps
 from princdiff.data.labels import Labels
 from princdiff.data.problem import Design, Problem, Run
@@ -172,7 +172,7 @@ def paid_tests(monkeypatch, clock, each):
     done = []
     true = time_budget._permuted
 
-    def permuted(problem, run, count):
+    def permuted(problem, run, count, watch=None):
         clock.pay(each * problem.n_rows * (count + 1))
         done.append((problem.n_rows, count))
         with warnings.catch_warnings():
@@ -234,7 +234,7 @@ def test_selection_does_with_less(monkeypatch, clock):
     paid_tests(monkeypatch, clock, 1e-6)
     result = compare(X, groups=y, time_budget=20)
     assert tried == [(True, 999), (False, 199)]
-    assert "time budget: pairs of columns were not looked at" in result.notes
+    assert "time budget: pairs of columns were not tested" in result.notes
     assert result.selected == ["x2"]
     monkeypatch.setattr(steps, "select", lambda *_: clock.pay(1e9))
     result = compare(X, groups=y, time_budget=20)
@@ -261,21 +261,39 @@ def test_pairs_of_groups_share_the_budget(monkeypatch, clock):
     assert len(result.results) == 6 and done[-1][1] >= done[1][1] > 19
 
 
-def test_long_tests_are_announced(monkeypatch, clock, caplog):
-    X, y = table(200)
-    monkeypatch.setattr(time_budget, "_QUICK", 0)
-    paid_tests(monkeypatch, clock, 1e-3)
-    compare(X, groups=y, select=False)
-    assert "the test takes about 3 minutes (999 relabellings)" in caplog.text
+def test_long_tests_are_announced(clock, caplog):
+    announcement = time_budget.Announcement()
+    clock.pay(1000.0)  # before the first labelling
+    announcement(0, 1000)
+    clock.pay(9.0)
+    announcement(100, 1000)
+    clock.pay(9.0)
+    announcement(200, 1000)
+    assert caplog.text.count("the test takes about 3 minutes (999 relabellings)") == 1
     caplog.clear()
-    compare(X, groups=y, select=False, n_permutations=99)
+    announcement = time_budget.Announcement(n_jobs=3)
+    announcement(0, 1000)
+    clock.pay(8.0)
+    announcement(100, 1000)
+    assert not caplog.text and announcement.expected(100, 1000) == pytest.approx(160 / 3)
+
+
+def test_only_a_test_of_any_length_is_announced(monkeypatch, caplog):
+    X, y = table(200)
+    compare(X, groups=y, select=False, n_permutations=199)
+    assert not caplog.text
+    monkeypatch.setattr(policy, "LONG", 0.0)
+    compare(X, groups=y, select=False, n_permutations=199)
+    assert caplog.text.count("(199 relabellings)") == 1
+    caplog.clear()
+    compare(X, groups=y, select=False, n_permutations=199, time_budget=600)
     assert not caplog.text
 
 
 def test_a_run_that_was_cut_short_does_not_claim_a_difference(monkeypatch, clock):
     X, y = table(400, shift=5.0)
     monkeypatch.setattr(
-        time_budget, "_permuted", lambda problem, run, count: paid(clock, problem, run, count)
+        time_budget, "_permuted", lambda problem, run, count, watch=None: paid(clock, problem, run, count)
     )
     result = compare(X, groups=y, select=False, time_budget=20)
     assert result.test.n_permutations == 19 and result.pvalue == 0.05

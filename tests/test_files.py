@@ -125,7 +125,3 @@ def test_folder_without_permission(tmp_path):
 )
 def test_nothing_reaches_the_terminal_that_it_would_obey(text, shown):
     assert printable(text) == shown
-
-
-def test_lines_may_stay():
-    assert printable("a\nb\x1bc", keep_lines=True) == "a\nb\\x1bc"

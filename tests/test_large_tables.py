@@ -6,6 +6,7 @@ import dask.array
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 
 from princdiff import compare, open_rows
 from princdiff.cli.main import main
@@ -108,6 +109,48 @@ def test_rows_of_numbers_out_of_core(kind, tmp_path):
     theirs = compare(rows, groups=groups, n_permutations=99)
     assert ours.pvalue == theirs.pvalue and ours.selected == theirs.selected == ["x3"]
     np.testing.assert_allclose(ours.directions.to_numpy(), theirs.directions.to_numpy(), atol=1e-4)
+
+
+def test_a_dask_frame_is_the_table_it_stands_for():
+    options = {"groups": "month", "missing": "impute"}
+    dataframe = pytest.importorskip("dask.dataframe")
+    frame = dataframe.from_pandas(table(), npartitions=5)
+    ours = quiet(prepare, frame, memory=BUDGET, **options)
+    theirs = quiet(prepare, table(), **options)
+    assert isinstance(ours.rows, StoredColumns)
+    np.testing.assert_array_equal(ours.rows[:], theirs.rows)
+    assert (ours.features, ours.kinds, ours.groups) == (theirs.features, theirs.kinds, theirs.groups)
+    assert ours.column_info == theirs.column_info and ours.left_out == theirs.left_out
+    small = quiet(prepare, frame, **options)
+    np.testing.assert_array_equal(small.rows, theirs.rows)
+
+
+@pytest.mark.parametrize(("kind", "sparse"), [("h5ad", True), ("zarr", False), ("backed", True)])
+@pytest.mark.filterwarnings("ignore:Writing zarr v2")
+def test_cells_of_a_file(kind, sparse, tmp_path, monkeypatch):
+    anndata = pytest.importorskip("anndata")
+    if kind == "zarr":
+        pytest.importorskip("zarr")
+    rng = np.random.default_rng(3)
+    counts = rng.poisson(0.3, size=(N_ROWS, 6)).astype(np.float32)
+    treated = np.arange(N_ROWS) % 2 == 1
+    counts[treated, 2] += rng.poisson(0.1, size=treated.sum())
+    cells = anndata.AnnData(scipy.sparse.csr_matrix(counts) if sparse else counts)
+    cells.var_names = [f"gene{number}" for number in range(6)]
+    cells.obs["condition"] = np.where(treated, "treated", "control")
+    cells.obs_names = [f"cell{number}" for number in range(N_ROWS)]
+    path = tmp_path / f"cells.{'zarr' if kind == 'zarr' else 'h5ad'}"
+    cells.write_zarr(path) if kind == "zarr" else cells.write_h5ad(path)
+    source = anndata.read_h5ad(path, backed="r") if kind == "backed" else path
+    if sparse:
+        assert scipy.sparse.issparse(prepare(source, groups="condition", memory=BUDGET).rows)
+        # As if there were more of them.
+        monkeypatch.setattr(large_tables, "SPARSE_COPIES", 100)
+    assert isinstance(prepare(source, groups="condition", memory=BUDGET).rows, StoredColumns)
+    ours = compare(source, groups="condition", memory=BUDGET, n_permutations=99)
+    theirs = compare(cells, groups="condition", n_permutations=99)
+    assert ours.pvalue == theirs.pvalue and ours.selected == theirs.selected == ["gene2"]
+    assert list(prepare(source, groups="condition").features) == list(cells.var_names)
 
 
 def test_three_groups(folder):

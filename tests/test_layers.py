@@ -13,7 +13,7 @@ ROOT = Path(princdiff.__file__).parent
 # From the ground up; a room may import from its own layer and from those below. data, divergences
 # and kernels know each other (labels, names of divergences); among their modules there is no circle.
 LAYERS = [
-    {"extras", "files", "printable", "deadline", "parallel", "progress", "datasets"},
+    {"caught_warnings", "extras", "files", "printable", "deadline", "parallel", "progress", "datasets"},
     {"data", "divergences", "kernels"},
     {"relaxation", "tables", "policy"},
     {"solvers"},
@@ -21,7 +21,7 @@ LAYERS = [
     {"estimators", "paired"},
     {"result"},
     {"time_budget", "comparison_checkpoint"},
-    {"comparison_steps"},
+    {"comparison_options", "comparison_steps"},
     {"comparison"},
     {"group_pairs", "batches"},
     {"present"},

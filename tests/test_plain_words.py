@@ -26,7 +26,11 @@ UNCLEAR_NAMES = {
     "heat",
     "wip",
 }
-UNCLEAR_PHRASES = re.compile(r"\bunless told\b|\bmended\b|\bfor want of\b|\bhow manieth\b|\bare told\b", re.I)
+UNCLEAR_PHRASES = re.compile(
+    r"\bunless told\b|\bmended\b|\bfor want of\b|\bhow manieth\b|\b(is|are|was|were) told\b(?! apart)"
+    r"|\bwithout fail\b|\bby (itself|themselves)\b|\btells? the (group|donor|batch)(s|es)?\b(?! apart)",
+    re.I,
+)
 
 
 def names(tree: ast.AST) -> set[str]:

@@ -237,6 +237,41 @@ def others(section: Section, cells: anndata.AnnData, jobs: int) -> list[tuple]:
     return times + more
 
 
+def snca_by_unit(section: Section, path: str | None) -> None:
+    """Where Snca stands if counts are scaled or genes filtered in other ways; only the fit is repeated."""
+    zeisel = load_zeisel(path, normalize=False)
+    counts = zeisel.counts.toarray().astype(np.float64)
+    genes = np.array([str(gene) for gene in zeisel.genes])
+    share = counts / counts.sum(axis=1, keepdims=True)
+    typical = float(np.median(counts.sum(axis=1)))
+    logs = np.log2(1 + 1e6 * share)
+    by_mean = np.argsort(-logs.mean(axis=0), kind="stable")
+    every = np.arange(len(genes))
+    variants = {
+        "log2(1 + molecules per million)": (logs, every),
+        f"log2(1 + molecules per {typical:.0f}, the median cell)": (np.log2(1 + typical * share), every),
+        "log2(1 + molecules)": (np.log2(1 + counts), every),
+        "square root of molecules per million": (np.sqrt(1e6 * share), every),
+        "per million, the 2000 genes of largest mean": (logs, by_mean[:2000]),
+        "per million, the 1000 genes of largest mean": (logs, by_mean[:1000]),
+        "per million, the 500 genes of largest mean": (logs, by_mean[:500]),
+    }
+    rows = []
+    for name, (values, kept) in variants.items():
+        fit = princdiff.PDA(effort="fast", certify=False, random_state=0).fit(values[:, kept], zeisel.tissue)
+        order = genes[kept][np.argsort(-np.abs(fit.components_[0]), kind="stable")].tolist()
+        rows.append([name, str(len(kept)), str(order.index("Snca") + 1), ", ".join(order[:6])])
+    section.say("**Snca**, the same search (fast) on other units and on fewer genes:")
+    section.table(["rows", "genes", "Snca", "first six"], rows)
+    section.say(
+        f"The unit explains its place. A cell has about {typical:.0f} molecules of these genes, so one is "
+        f"about {1e6 / typical:.0f} per million: the logarithm then makes most of whether a gene was seen at "
+        "all, and genes that are seen in many more cells of one tissue come first. Snca is seen in most "
+        "cells of both (87 and 56 %) and differs in how much there is. Where the logarithm begins at "
+        "one molecule, or where genes of small mean are left out, it stands about where the paper has it."
+    )
+
+
 def scanpy_orders(cells: anndata.AnnData, quick: bool) -> tuple[dict[str, list[str]], list[tuple]]:
     """Genes by scanpy's rankings and their cost; nothing where it is not installed."""
     try:
@@ -315,7 +350,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         parser.add_argument("--permutations", type=int, help="of Table S1 (default 999, quick 19)")
         parser.add_argument("--gmt", help="gene sets for figure S1")
 
-    options = parse(__doc__, argv, seeds=1, quick_seeds=1, add=own)
+    options = parse(__doc__, argv, seeds=1, quick_seeds=1, needs="zeisel.npz", add=own)
     count = options.permutations or (19 if options.quick else 999)
     section = Section("brain", "Tables S1, S2 and Figs S1, S2: cells of two brain regions", options)
     cells = load(options.data)
@@ -327,6 +362,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     times = table_s1(section, cells, count, options.jobs)
     table_s2(section, cells, min(count, 99), options.jobs)
     times += others(section, cells, options.jobs)
+    snca_by_unit(section, options.data)
     section.say(f"What they cost, {options.jobs} thread{'s' if options.jobs > 1 else ''} of ours:")
     section.table(["", "seconds by the clock", "of processors", "peak memory so far, MB"], times)
     enrich(section, cells, options.gmt)

@@ -202,7 +202,7 @@ def half_verdict(parts: dict, sizes: list[int]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    options = harness.parse(__doc__, argv, seeds=3, quick_seeds=1)
+    options = harness.parse(__doc__, argv, seeds=3, quick_seeds=1, needs="madelon.npz")
     settings = SETTINGS["quick" if options.quick else "full"]
     warnings.simplefilter("ignore", UserWarning)
     section = harness.Section("fig1b", "Fig. 1b: MADELON, relevant features found", options)

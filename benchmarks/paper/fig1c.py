@@ -42,6 +42,9 @@ COLUMNS = ["kind", "d", "seed", "method", "pvalue", "seconds"]
 OURS = "SPARDA, adaptive"
 PAPERS = "SPARDA, the paper's"
 PLAIN = "SPARDA, adaptive, plain metric"
+# Every labelling at the level that cross-validation chose for the observed one: no valid test, but it shows
+# what the choice for every labelling costs.
+AT_LEVEL = "SPARDA, the paper's, at the observed level"
 FIRST_SEED = {"difference": 7000, "null": 100_000}
 
 
@@ -62,6 +65,22 @@ def _ours(**settings: object) -> Callable:
     return run
 
 
+def _paper(X: np.ndarray, y: np.ndarray, labels: np.ndarray, seed: int, jobs: int) -> dict[str, float]:
+    """The paper's statistic, and the same without its choice of a level for every labelling."""
+    result = permutation_test(
+        X,
+        y,
+        statistic="paper",
+        metric="euclidean",
+        scale=None,
+        n_permutations=len(labels) - 1,
+        random_state=seed,
+        n_jobs=jobs,
+    )
+    place = result.levels.index(result.best_level)
+    return {PAPERS: result.pvalue, AT_LEVEL: float(result.level_pvalues[place])}
+
+
 def _peer(statistic: Callable, scaled: bool = False) -> Callable:
     def run(X: np.ndarray, y: np.ndarray, labels: np.ndarray, seed: int, jobs: int) -> float:
         return two_sample.pvalue(statistic(X / X.std(axis=0) if scaled else X, labels))
@@ -77,7 +96,7 @@ def _diproperm(directions: Callable) -> Callable:
 # test scales them by their pooled standard deviation, its default.
 METHODS = {
     OURS: _ours(),
-    PAPERS: _ours(statistic="paper", metric="euclidean", scale=None),
+    PAPERS: _paper,
     "PDA": _ours(statistic="divergence", scale=None),
     "Wasserstein in R^d": _peer(two_sample.wasserstein),
     "MMD": _peer(two_sample.mmd),
@@ -145,9 +164,12 @@ def simulate(options: argparse.Namespace, settings: dict, place: Path) -> pd.Dat
                     labels = labellings(X, y, settings["permutations"], own)
                     for name in wanted:
                         begin = time.process_time()
-                        p = methods[name](X, y, labels, own, options.jobs)
+                        found = methods[name](X, y, labels, own, options.jobs)
                         spent = time.process_time() - begin
-                        stream.write(f'{kind},{d},{seed},"{name}",{p:.6f},{spent:.4f}\n')
+                        found = found if isinstance(found, dict) else {name: found}
+                        for told, p in found.items():
+                            what = kind if told == name else f"{kind}, attribution"
+                            stream.write(f'"{what}",{d},{seed},"{told}",{p:.6f},{spent:.4f}\n')
                     stream.flush()
     return stored(place)
 
@@ -168,6 +190,7 @@ def report(section: harness.Section, table: pd.DataFrame, n_permutations: int) -
     differ, null, plain = (table[table.kind == kind] for kind in (*FIRST_SEED, "attribution"))
     sizes = sorted(differ.d.unique())
     repetitions = table.seed.nunique()
+    at_level = table[table.kind == "difference, attribution"].groupby("d").pvalue.mean()
     section.figure(
         draw(differ, null),
         "Average p-value, power at 5 % and, with equal groups, the share of rejections, against the number "
@@ -207,15 +230,15 @@ def report(section: harness.Section, table: pd.DataFrame, n_permutations: int) -
             f"{power.loc['MMD', last]:.2f}: {ratio:.1f} times as much.",
             f"By mean p at d = {last}: {_order(means[last])}.",
             "The paper finds SPARDA clearly ahead of PDA and PDA ahead of DiProPerm. "
-            + _against_paper(means),
+            + _against_paper(means, at_level),
             f"The adaptive test looks at two metrics. In the plain one alone its power at d = {last} is "
             f"{(plain.pvalue <= LEVEL).mean():.2f}, mean p {plain.pvalue.mean():.3f}; the rest of its lead "
             "comes from the whitened metric, which sees directions of small variance. Wishart blocks of "
             "three with 3 degrees of freedom are often nearly singular, which probably favours it on this "
             "design; other kinds of difference are in `benchmarks/inference.py kinds`. From the paper's "
             "statistic it differs in the scaling of the features as well; the two were not taken apart.",
-            f"No p-value can fall below 1/{n_permutations + 1} = {1 / (n_permutations + 1):.4f}: a mean of "
-            "0.010 is the floor.",
+            f"No p-value, and no mean of them, can be below 1/{n_permutations + 1} = "
+            f"{1 / (n_permutations + 1):.4f}.",
             f"At d = {sizes[0]}, where all features differ, the paper's SPARDA has a mean p of "
             f"{means.loc[PAPERS, sizes[0]]:.3f}, the distance in R^d "
             f"{means.loc['Wasserstein in R^d', sizes[0]]:.3f}, MMD {means.loc['MMD', sizes[0]]:.3f}: the "
@@ -230,17 +253,27 @@ def _order(means: pd.Series) -> str:
     return ", ".join(f"{name} {value:.3f}" for name, value in means.sort_values().items())
 
 
-def _against_paper(means: pd.DataFrame) -> str:
-    """Where the mean p-values contradict the order that the paper reports."""
-    worse = [str(d) for d in means.columns if means.loc[PAPERS, d] > means.loc["PDA", d] + 1e-9]
+def _against_paper(means: pd.DataFrame, at_level: pd.Series) -> str:
+    """Where the mean p-values contradict the order that the paper reports, and why."""
+    worse = [d for d in means.columns if means.loc[PAPERS, d] > means.loc["PDA", d] + 1e-9]
     ahead = (means.loc["PDA"] < means.loc["DiProPerm, DWD-t"]).all()
     text = f"Here PDA is {'' if ahead else 'not '}ahead of DiProPerm at every d"
     if not worse:
-        return f"{text}, and SPARDA with the paper's statistic ahead of PDA at every d."
+        text += ", and SPARDA with the paper's statistic ahead of PDA at every d."
+    else:
+        text += (
+            ", but **SPARDA with the paper's statistic has a larger mean p than PDA at d = "
+            f"{', '.join(map(str, worse))}**."
+        )
+    told = ", ".join(
+        f"{at_level[d]:.3f} instead of {means.loc[PAPERS, d]:.3f} at d = {d}" for d in means.columns[1:]
+    )
     return (
-        f"{text}, but **SPARDA with the paper's statistic has a larger mean p than PDA at d = "
-        f"{', '.join(worse)}**. The cause was not traced; a candidate is the noise of choosing the sparsity "
-        "by cross-validation anew for every labelling."
+        f"{text} What holds the paper's statistic back is its choice of the sparsity by cross-validation "
+        "anew for every labelling: divergences of more features are larger, so a relabelling for which many "
+        "features are chosen beats an observed labelling for which few are, whatever they show. With all "
+        f"labellings at the sparsity chosen for the observed one (no valid test) mean p is {told}. The "
+        "adaptive test compares every sparsity with its own relabellings."
     )
 
 

@@ -1,23 +1,24 @@
 """
-A gate against drift in CI
-==========================
+A drift check in CI
+===================
 
-A model was trained on one month of orders. Each month a job must say whether new orders still look alike,
-and fail if not. The table is mixed: numbers, categories, yes and no, missing values. One of the changes is
-of a kind that no check of single columns can see.
+A model was trained on one month of orders. Each month a job checks whether new orders still look the same,
+and fails if they do not. The table mixes numbers, categories, yes/no columns and missing values. One of the
+changes is invisible to any check that looks at one column at a time.
 
-You will learn to compare two tables, to turn the answer into an exit code, to choose the two numbers of the
-rule, and to see what changed.
+You will learn to compare two tables, turn the answer into an exit code, choose the two thresholds of the
+rule, and find out what changed.
 """
 
 # %%
 # Three months of orders
 # ----------------------
 #
-# January is what the model was trained on. February is alike. In March the delivery service changed:
-# expensive orders used to arrive sooner, and now they arrive later, while neither prices nor delivery times
-# changed as such; and payment by card became more frequent.
+# The model was trained on January. February is no different. In March the delivery service changed:
+# expensive orders used to arrive sooner and now arrive later, although the distributions of prices and of
+# delivery times stay the same. Card payments also became more frequent.
 
+import shlex
 import tempfile
 from pathlib import Path
 
@@ -54,23 +55,23 @@ january.head(3)
 # Compare
 # -------
 #
-# Two tables go in; columns are matched by name, levels of categories become shares, missing values are
-# filled and the fact that they were missing is compared too (``missing="impute"``).
+# Pass two tables. Columns are matched by name, and categories are compared by the shares of their levels.
+# With ``missing="impute"`` missing values are filled in, and where they are missing is compared as well.
 
 alike = princdiff.compare(january, february, missing="impute", n_permutations=199)
 print(alike.summary().split("\n\n")[0])
 
 # %%
-# Tables have no names, so the groups are called X and Y. With one table and a column that tells the groups
-# they are called what they are:
+# Data frames have no names, so the groups are called X and Y. With one table and a column of labels, the
+# answer uses the labels:
 
 both = pd.concat([january.assign(month="january"), march.assign(month="march")])
 changed = princdiff.compare(both, groups="month", missing="impute", n_permutations=199)
 print(changed)
 
 # %%
-# "Alone" are columns whose own distribution changed, here the way of payment. Price and delivery time each
-# look as before; what changed is how they go together, and the pair is named.
+# The payment method differs "alone": its own distribution changed. Price and delivery time differ only
+# "together": each looks as before, but their correlation changed, and the pair is named.
 
 # sphinx_gallery_start_ignore
 assert alike.pvalue > 0.01, alike.pvalue
@@ -86,12 +87,19 @@ changed.plot_relations(top=3)
 changed.plot_feature("payment")
 
 # %%
-# The gate
-# --------
+# The check
+# ---------
 #
-# A p-value alone is a poor gate: with enough rows any difference is significant, and the job would fail
-# every month. So the rule has two parts: the difference is not chance, **and** it is large enough to
-# matter. On the command line:
+# A p-value alone makes a poor check: with enough rows any difference is significant, and the job would fail
+# every month. So the rule has two parts: the difference is statistically significant **and** large enough to
+# matter. In a shell:
+#
+# .. code-block:: sh
+#
+#    princdiff compare january.csv february.csv --missing impute --fail-below 0.01 --min-effect 0.2 --quiet
+#    echo $?
+#
+# This page calls the same command from Python, with fewer permutations:
 
 folder = Path(tempfile.mkdtemp())
 january.to_csv(folder / "january.csv", index=False)
@@ -100,17 +108,7 @@ march.to_csv(folder / "march.csv", index=False)
 
 from princdiff.cli import main  # what the command `princdiff` calls
 
-rule = [
-    "--missing",
-    "impute",
-    "--n-permutations",
-    "199",
-    "--fail-below",
-    "0.01",
-    "--min-effect",
-    "0.2",
-    "--quiet",
-]
+rule = shlex.split("--missing impute --n-permutations 199 --fail-below 0.01 --min-effect 0.2 --quiet")
 code = main(["compare", str(folder / "january.csv"), str(folder / "february.csv"), *rule])
 print("exit code:", code)
 
@@ -120,37 +118,38 @@ code = main(["compare", str(folder / "january.csv"), str(folder / "march.csv"), 
 print("exit code:", code)
 
 # %%
-# 0 lets the job pass, 1 says "the groups differ by the rule", 2 says that something is wrong with the job
-# itself (a file is missing, a rule cannot be decided): keep 1 and 2 apart.
+# 0 means that the check passed, 1 that the groups differ by the rule, and 2 that something is wrong with the
+# job itself, such as a missing file. Treat 1 and 2 differently.
 #
-# Choosing the two numbers
-# ------------------------
+# Choosing the thresholds
+# -----------------------
 #
-# ``--fail-below`` is the rate of false alarms while nothing changes: one run in a hundred at 0.01. It needs
-# at least 100 ``--n-permutations``, and a rule that no outcome could fulfil is refused.
+# ``--fail-below`` is the false alarm rate while nothing changes: one run in a hundred at 0.01. It needs
+# ``--n-permutations`` of at least 100; a rule that no outcome could meet is refused.
 #
-# ``--min-effect`` is in standard deviations along the direction found. That direction is the one that shows
-# most, so the effect is above zero even where nothing changed. What do months give that are alike?
+# ``--min-effect`` is measured in standard deviations along the direction found. It is estimated on held-out
+# rows and corrected for chance, so it is close to zero when nothing has changed. How close? Simulate pairs of
+# months that do not differ:
 
 usual = [
     princdiff.compare(month(), month(), missing="impute", n_permutations=0, select=False).effect
     for _ in range(8)
 ]
-print("alike: ", np.round(np.sort(usual), 2))
-print("march: ", round(changed.effect, 2))
+print("no change:", np.round(np.sort(usual), 2))
+print("march:    ", round(changed.effect, 2))
 
 # %%
-# Stay well above what alike months give. More rows lower that noise; more columns raise it.
+# Choose a threshold well above this range. More rows reduce the noise; more columns increase it.
 #
 # How not to use it
 # -----------------
 #
-# - Do not refit the reference on the data you are watching: drift that comes slowly would never be seen.
-# - Do not read a green job as "nothing changed": it means that nothing above your two numbers was seen.
-# - Rows must be independent. If orders come in batches of one customer, name them: ``blocks="customer"``.
+# - Do not update the reference with the data you are monitoring: slow drift would go unnoticed.
+# - Do not read a passing job as "nothing changed". It means that no change exceeded your two thresholds.
+# - Rows must be independent. If customers place several orders each, say so with ``blocks="customer"``.
 #
-# The how-to :doc:`/howto/drift` has the job as a file, many batches at once, and how to judge single batches
-# without refitting.
+# The how-to guide :doc:`/howto/drift` has a complete CI job and shows how to compare many batches at once and
+# how to score a batch without refitting.
 
 # sphinx_gallery_start_ignore
 assert code == 1

@@ -1,22 +1,21 @@
 """
-Single cells of several donors
-==============================
+Single cells from several donors
+================================
 
-Eight donors, four of them ill, two hundred cells of each, three hundred genes. Which genes respond to the
-illness? Cells of one donor resemble each other, so a test that shuffles single cells finds "differences"
-between any two groups of donors. You will see that happen, and how to ask the right question.
+Eight donors, four of them ill, two hundred cells from each, three hundred genes. Which genes respond to the
+illness? Cells from the same donor resemble each other, so a test that shuffles individual cells finds
+"differences" between any two groups of donors. You will see this happen, and how to ask the right question.
 
-You will learn to run ``princdiff.tl.pda`` on an AnnData object, to permute whole donors, to read and draw
-the result, and to look at gene sets. Data are simulated, so that the truth is known.
+You will learn to run ``princdiff.tl.pda`` on an AnnData object, permute whole donors, read and plot the
+result, and analyse gene sets. The data are simulated, so the truth is known.
 """
 
 # %%
 # Cells with donor effects
 # ------------------------
 #
-# Every donor has their own level of sixty genes. In ill donors ten other genes respond. Counts become
-# logarithms of normalised expression, as ``scanpy.pp.normalize_total`` and ``scanpy.pp.log1p`` would make
-# them.
+# Sixty genes have a different baseline in every donor. In ill donors, ten other genes respond. Counts are
+# normalised and log-transformed as ``scanpy.pp.normalize_total`` and ``scanpy.pp.log1p`` would do.
 
 import textwrap
 import warnings
@@ -59,7 +58,7 @@ cells
 # The wrong question first
 # ------------------------
 #
-# Take donors that do *not* differ by group, only from each other, and shuffle single cells:
+# Take donors that differ from each other but *not* between the groups, and shuffle individual cells:
 
 nothing = simulate(response=0.0, seed=2)
 with warnings.catch_warnings(record=True) as caught:
@@ -69,9 +68,9 @@ print(f"cells shuffled:  p = {naive:.2g}")
 print(*textwrap.wrap(str(caught[0].message), 95), sep="\n")
 
 # %%
-# "Significant", as it always is with few donors and many cells: these cells do differ, because these donors
-# do. The warning says so. The question is whether *donors* of the two groups differ, so whole donors must
-# change sides:
+# "Significant", as it almost always is with few donors and many cells: these cells differ because these
+# donors do. The warning says so. The question is whether the *donors* in the two groups differ, so we must
+# permute whole donors:
 
 pdiff.tl.pda(
     nothing, "status", blocks="donor", permute="whole", n_features=20, n_permutations=99, certify=False
@@ -83,8 +82,8 @@ print(f"donors shuffled: p = {honest:.2g}")
 # The right question
 # ------------------
 #
-# With eight donors, four in each group, there are 70 ways to deal out the labels, and each has a twin with
-# the groups exchanged: the smallest p-value is 2/70. More cells do not help; more donors do.
+# With eight donors, four per group, there are 70 ways to assign the labels, and each has a mirror image with
+# the groups exchanged: the smallest possible p-value is 2/70. More cells do not help; more donors do.
 
 pdiff.tl.pda(
     cells,
@@ -98,28 +97,28 @@ pdiff.tl.pda(
     certify=False,
 )
 statistics = pdiff.get.pda_statistics(cells)
-statistics[["group", "reference", "effect", "pvalue", "smallest_attainable_pvalue", "n_permutations"]].round(
-    3
-)
+columns = ["group", "reference", "effect", "pvalue", "smallest_attainable_pvalue", "n_permutations"]
+statistics[columns].round(3)
 
 # %%
-# Which genes? Weights are those of the direction, shares say how much of the difference a gene carries:
+# Which genes? The weight is a gene's coefficient in the direction; the share is the fraction of the
+# difference that it accounts for:
 
 pdiff.get.pda_df(cells, top=12)[["gene", "weight", "share", "mean", "mean_reference"]].round(2)
 
 # %%
-# Pictures: all cells on the direction, and its leading genes.
+# All cells along the direction, and its leading genes:
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
 pdiff.pl.pda(cells, ax=axes[0])
 pdiff.pl.pda_genes(cells, top=12, ax=axes[1])
 
 # %%
-# The responding genes lead. Genes with donor effects follow: a direction is what separates *these* cells
-# best, and by chance the donors' own levels help it. The p-value takes that into account, the list of genes
-# does not: read its head.
+# The responding genes lead. Genes with donor effects follow: the direction is the one that separates *these*
+# cells best, and by chance the donors' baselines help. The p-value accounts for this, the ranking of genes
+# does not, so trust the top of the list most.
 #
-# Do single donors agree? The cells of each of them on the direction:
+# Do individual donors agree? The cells of each donor along the direction:
 
 donors = ["D0", "D2", "D4", "D6", "D1", "D3", "D5", "D7"]
 values = [cells.obsm["X_pda"][cells.obs["donor"] == donor, 0] for donor in donors]
@@ -128,18 +127,19 @@ drawn = ax.boxplot(values, tick_labels=donors, patch_artist=True, showfliers=Fal
 for box, donor in zip(drawn["boxes"], donors, strict=True):
     box.set_facecolor("#0072b2" if donor in donors[4:] else "#d55e00")
     box.set_alpha(0.5)
-ax.set_ylabel("component 1")
+ax.set_ylabel("projection")
 ax.set_xlabel("healthy donors, then ill ones")
 
 # %%
-# Every ill donor's median lies on the side of the ill. Had one donor made all of the difference, you would
-# see it here.
+# The medians of all ill donors lie on one side of those of all healthy donors. If a single donor were
+# responsible for the difference, you would see it here.
 #
 # Gene sets
 # ---------
 #
-# Bring a GMT file or a dict. The permutation p-value asks how often relabelled donors have so many genes of
-# the set on top; believe it rather than the hypergeometric one, which takes genes for independent.
+# Provide a GMT file or a dict. The permutation p-value asks how often permuted donors have as many genes of
+# the set among the leading ones. Trust it more than the hypergeometric p-value, which assumes that genes are
+# independent.
 
 sets = {
     "response": RESPONDING,
@@ -151,19 +151,19 @@ columns = ["gene_set", "size", "overlap", "expected", "pvalue", "pvalue_permutat
 pdiff.get.pda_gene_sets_df(cells)[columns].round(4)
 
 # %%
-# All ten responding genes lead. Still the permutation p-value is not small: relabellings that leave three
-# of the four ill donors together have these genes on top too, and with eight donors those are not rare. The
-# genes with donor effects, which the direction also uses, are rightly not enriched.
+# All ten responding genes are among the leaders. Yet the permutation p-value is not small: permutations that
+# keep three of the four ill donors together rank these genes high as well, and with eight donors those are
+# not rare. The genes with donor effects, which the direction also uses, are rightly not enriched.
 #
 # How not to read this
 # --------------------
 #
 # - A small p-value from shuffled cells says nothing about donors.
-# - "Not significant" with six donors says nothing at all: they allow no p-value below 0.1.
-# - If every donor was measured ill *and* healthy, use ``permute="within"``: what differs between donors
-#   cancels.
+# - "Not significant" with six donors says nothing at all: no p-value below 0.1 is possible.
+# - If every donor was measured both ill *and* healthy, use ``permute="within"``: differences between donors
+#   then cancel.
 #
-# More on values, layers, many groups and gene sets: :doc:`/howto/singlecell`.
+# The how-to guide :doc:`/howto/singlecell` covers counts, layers, many groups and gene sets.
 
 # sphinx_gallery_start_ignore
 assert naive < 0.05 < honest, (naive, honest)

@@ -2,11 +2,11 @@
 Several groups, several directions
 ==================================
 
-Three cultivars of wine, thirteen chemical measurements: which wines differ, in what, and are one or two
-directions needed to tell them apart? Then handwritten digits: what, in pixels, distinguishes an 8 from a 3?
+Wines from three cultivars and thirteen chemical measurements: which wines differ, in what, and do you need
+one direction or two to separate them? Then handwritten digits: which pixels distinguish an 8 from a 3?
 
-You will learn to compare more than two groups, to use directions in succession, to compare groups two at a
-time with adjusted p-values, and that the weights of a direction can be looked at.
+You will learn to compare more than two groups, use several directions, compare groups pairwise with adjusted
+p-values, and plot the weights of a direction.
 """
 
 # %%
@@ -26,9 +26,9 @@ result = princdiff.compare(table, groups="cultivar", n_components=2, n_permutati
 print(result.summary().split("\n\n")[0])
 
 # %%
-# With several groups the divergence is the average over all pairs. The second direction is the best one
-# orthogonal to the first. Which groups does each of them tell apart? A table of divergences between every
-# two groups along it:
+# With several groups the divergence is an average over all pairs. The second direction is the best one
+# orthogonal to the first. Which groups does each direction separate? Here are the divergences between each
+# pair of groups along the first direction, and then along the second:
 
 result.separation_frame(0).round(2)
 
@@ -37,8 +37,8 @@ result.separation_frame(0).round(2)
 result.separation_frame(1).round(2)
 
 # %%
-# Both are needed: the first sets Barbera apart from Barolo, the second Grignolino from both of the others.
-# The wines on the two directions:
+# You need both: the first direction separates Barbera from Barolo, the second separates Grignolino from the
+# other two. The wines in the plane of both directions:
 
 plane = princdiff.PDA(n_components=2, scale="pooled", random_state=0)
 points = plane.fit_transform(wine.data, table["cultivar"])
@@ -49,39 +49,39 @@ ax.set(xlabel="first direction", ylabel="second direction")
 ax.legend(frameon=False)
 
 # %%
-# And what the directions are made of:
+# The leading weights of both directions:
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
 result.plot_weights(component=0, top=8, ax=axes[0])
 result.plot_weights(component=1, top=8, ax=axes[1])
 
 # %%
-# How not to read it: p-values of the second and later directions are descriptive, since the first was found
-# with the same labels; and the sign of a direction means nothing by itself.
+# How not to read it: p-values of the second and later directions are descriptive, because the first was found
+# with the same labels. And the sign of a direction is arbitrary.
 #
-# Two at a time
-# -------------
+# Pairwise comparisons
+# --------------------
 #
-# ``compare_groups`` makes every pair its own comparison and adjusts the p-values for their number (Holm):
+# ``compare_groups`` compares every pair of groups and adjusts the p-values for the number of pairs (Holm):
 
 pairs = princdiff.compare_groups(table, groups="cultivar", n_permutations=99, certify=False)
 pairs
 
 # %%
-# In which columns? Sizes are in standard deviations, the same scale for every pair, and a star marks a column
-# that differs with control of the error:
+# In which columns? Sizes are in standard deviations, on the same scale for every pair. A star marks a column
+# that differs with the error rate controlled:
 
 pairs.plot_columns(top=8)
 
 # %%
-# ``pairs.to_html("groups.html")`` writes all of it on one page; ``pairs.results["Barbera", "Barolo"]`` is a
-# result like that of ``compare``.
+# ``pairs.to_html("groups.html")`` writes everything to one page. ``pairs.results["Barbera", "Barolo"]`` is
+# the result of a single comparison, as ``compare`` would return it.
 #
 # Pixels
 # ------
 #
-# 8 x 8 pixels make 64 columns. Take the digits 3 and 8. A sparse direction picks the pixels that matter,
-# and its weights are a picture:
+# Images of 8 x 8 pixels have 64 columns. Take the digits 3 and 8. A sparse direction picks the pixels that
+# matter most, and you can show its weights as an image:
 
 digits = load_digits()
 chosen = np.isin(digits.target, [3, 8])
@@ -102,19 +102,19 @@ for ax, image, title in zip(
     ax.set_axis_off()
 
 # %%
-# Red pixels are inked in an 8: its closed left side, where a 3 is open. Blue ones are inked in a 3, whose
-# lower bow reaches further to the right. The digits on this direction:
+# Red pixels are darker in an 8, whose left side is closed where a 3 is open. Blue pixels are darker in a 3,
+# whose lower curve reaches further to the right. The digits along this direction:
 
 values = fit.transform(X)[:, 0]
 figure, ax = plt.subplots(figsize=(6, 3))
 ax.hist([values[y == 3], values[y == 8]], bins=30, label=["3", "8"], histtype="stepfilled", alpha=0.6)
-ax.set_xlabel("eight pixels")
+ax.set_xlabel("weighted sum of eight pixels")
 ax.legend(frameon=False)
 
 # %%
-# A direction is chosen to separate *distributions*, not to classify. Here the two coincide; where groups
-# differ in spread only, a threshold on the direction would not tell single rows apart, and a classifier
-# built for that would.
+# A direction is chosen to separate *distributions*, not to classify rows. Here one serves the other. Where
+# groups differ only in spread, a threshold on the projection classifies poorly, and a classifier would do
+# better.
 
 # sphinx_gallery_start_ignore
 assert result.pvalue == 0.01

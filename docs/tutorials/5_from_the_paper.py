@@ -2,23 +2,20 @@
 From the paper
 ==============
 
-Principal differences analysis was introduced by Mueller and Jaakkola (NIPS 2015). Here is its first figure,
-computed anew: a problem where a plain ascent often ends in the wrong place, and what helps. Then, if the
-data are at hand, MADELON, where twenty relevant columns hide among five hundred and none of them shows by
-itself.
+Mueller and Jaakkola introduced principal differences analysis in 2015 (NIPS). This tutorial reproduces their
+first figure: a problem where plain gradient ascent often ends at the wrong optimum, and what helps. If you
+have the MADELON data, it then finds relevant columns among five hundred.
 
-You will learn what the search has to cope with, what the relaxation is, and what a certificate says.
+You will learn why the search is hard, what the relaxation is, and what a certificate tells you.
 """
 
 # %%
 # Fig. 1a: two hills
 # ------------------
 #
-# Two three-dimensional Gaussians with equal means and equal variances; only the correlations differ. So
-# every single column is distributed alike in both groups, and only directions across columns show anything.
-
-import os
-from pathlib import Path
+# Take two three-dimensional Gaussians with equal means and equal variances whose correlations differ. Every
+# column has the same distribution in both groups, so only directions that combine columns reveal a
+# difference.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,8 +28,8 @@ for name, rows in [("first group", X[y == 0]), ("second group", X[y == 1])]:
     print(name, "means", rows.mean(axis=0).round(2), "variances", rows.var(axis=0).round(2))
 
 # %%
-# For a direction b the objective is the squared Wasserstein distance of the two projected groups: sort
-# both, match, take the mean squared difference. On the half sphere of directions:
+# The objective for a direction b is the squared Wasserstein distance between the projected groups: sort both,
+# match them, and average the squared differences. We evaluate it on a half sphere of directions:
 
 
 def objective(direction):
@@ -47,8 +44,8 @@ landscape = np.apply_along_axis(objective, -1, sphere)
 print("largest value on the grid:", landscape.max().round(3))
 
 # %%
-# The paper's *tightening*: follow the gradient from where you are. The gradient at b is that of the matched
-# differences, so each step is a sort and a product:
+# The paper's *tightening* step is gradient ascent. The gradient at b comes from the matched differences, so
+# each step needs one sort and one matrix product:
 
 
 def tighten(direction, n_steps=400):
@@ -66,40 +63,41 @@ starts = rng.normal(size=(40, 3))
 ends = np.array([tighten(start / np.linalg.norm(start)) for start in starts])
 values = np.array([objective(end) for end in ends])
 best = landscape.max()
-print(f"{np.mean(values > 0.99 * best):.0%} of 40 random starts end at the best direction")
-print(f"the others reach {values[values <= 0.99 * best].mean() / best:.0%} of it on average")
+print(f"{np.mean(values > 0.99 * best):.0%} of 40 random starts reach the best direction")
+print(f"the others reach {values[values <= 0.99 * best].mean() / best:.0%} of its value on average")
 
 # %%
-# Why? The surface has a second hill:
+# The reason is a second local maximum:
 
 figure, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
 drawn = ax.contourf(azimuth, height, landscape, levels=20, cmap="Greys")
 figure.colorbar(drawn, label="squared Wasserstein distance")
 fit = princdiff.PDA(scale=None, random_state=0).fit(X, y)
 for points, colour, label in [
-    (ends[values <= 0.99 * best], "tab:green", "ends of an ascent that missed"),
+    (ends[values <= 0.99 * best], "tab:green", "ascents that missed"),
     (fit.components_, "tab:red", "PDA"),
 ]:
     turned = points * np.where(points[:, 1] < 0, -1, 1)[:, None]
     angles = np.arctan2(turned[:, 1], turned[:, 0])
     ax.plot(angles, turned[:, 2], "o", color=colour, label=label, markersize=8)
-ax.set(xlabel="azimuth of the direction", ylabel="its third coordinate")
+ax.set(xlabel="azimuth of the direction", ylabel="third coordinate of the direction")
 ax.legend(loc="lower center", fontsize="small")
 
 # %%
 # The relaxation, and a certificate
 # ---------------------------------
 #
-# The paper's way out is to relax: replace the rank-one matrix bb' by any positive semidefinite matrix of
-# trace one. That problem is concave, so it has no poor optima; its leading eigenvector is a good start.
+# The paper's solution is a relaxation: replace the rank-one matrix bb' by any positive semidefinite matrix of
+# trace one. The relaxed problem is concave, so it has no poor local optima, and the leading eigenvector of
+# its solution is a good starting point.
 
 relaxed = princdiff.relax(X, y, random_state=0)
 start = relaxed.directions[:, 0]
 print(f"RELAX, then tightening: {objective(tighten(start)) / best:.1%} of the best")
 
 # %%
-# The relaxation also bounds *every* direction from above. ``PDA`` searches from many starts at once and
-# reports such a bound; together they say how far from the best possible its direction can be at most:
+# The relaxation also bounds the objective of *every* direction from above. ``PDA`` searches from many
+# starts at once and reports such a bound. Together they tell you how far from optimal its direction can be:
 
 print(f"found {fit.divergences_[0]:.4f}, and no direction exceeds {fit.upper_bounds_[0]:.4f}")
 
@@ -107,34 +105,34 @@ print(f"found {fit.divergences_[0]:.4f}, and no direction exceeds {fit.upper_bou
 # MADELON: twenty columns among five hundred
 # ------------------------------------------
 #
-# MADELON was made for a feature selection challenge: 20 of its 500 columns are relevant, the rest is noise.
-# It is not shipped. Set the environment variable ``PRINCDIFF_DATA`` to a folder that holds it, or call
-# ``load_madelon(download=True)`` once.
+# MADELON was designed for a feature selection challenge: 20 of its 500 columns are relevant, the rest is
+# noise. It does not ship with princdiff. Set the environment variable ``PRINCDIFF_DATA`` to a folder that
+# contains ``madelon.npz``, or write ``load_madelon(download=True)`` below.
 
-folder = Path(os.environ.get("PRINCDIFF_DATA", "."))
-if (folder / "madelon.npz").exists():
+try:
     madelon = load_madelon()
+except FileNotFoundError:
+    print("MADELON is not here; the results page shows what was found on it.")
+else:
     relevant = set(madelon.relevant)
     sparse = princdiff.SPARDA(n_features=14, scale="pooled", random_state=0)
     sparse.fit(madelon.data, madelon.target)
     chosen = set(np.flatnonzero(sparse.components_[0]))
     print(f"{len(chosen & relevant)} of the {len(chosen)} columns of the direction are relevant")
-else:
-    print("MADELON is not here; the results page shows what was found on it.")
 
 # %%
-# A logistic regression or a discriminant finds at most five of them: they look at means, and most relevant
-# columns of MADELON have none that differ. The full reproduction, every figure and table of the paper with
-# seeds and times, is on the page :doc:`/reference/results`.
+# Logistic regression and linear discriminant analysis find at most five of them: they look at means, and most
+# relevant columns of MADELON have equal means in both classes. The page :doc:`/reference/results` reproduces
+# every figure and table of the paper, with seeds and run times.
 #
-# How not to read the certificate: with many columns and few rows the bound is loose. A large gap then says
-# that the bound is weak, not that the direction is.
+# How not to read the certificate: with many columns and few rows the bound is loose. A large gap then means
+# that the bound is weak, not that the direction is poor.
 
 # sphinx_gallery_start_ignore
 assert 0.2 < np.mean(values > 0.99 * best) < 0.8
 assert objective(tighten(start)) > 0.995 * best
 assert fit.divergences_[0] >= 0.999 * best
 assert fit.divergences_[0] <= fit.upper_bounds_[0] <= 1.05 * fit.divergences_[0]
-if (folder / "madelon.npz").exists():
+if "chosen" in globals():
     assert len(chosen & relevant) >= 13
 # sphinx_gallery_end_ignore

@@ -5,6 +5,8 @@ from __future__ import annotations
 import typing as _typing
 from importlib import import_module as _import_module
 
+from princdiff.caught_warnings import silence_flag_of_products as _silence_flag_of_products
+
 if _typing.TYPE_CHECKING:
     from princdiff import get, pl, tl
     from princdiff.comparison import compare
@@ -14,7 +16,8 @@ if _typing.TYPE_CHECKING:
     from princdiff.inference.permutation import permutation_test
     from princdiff.inference.permutation_result import PermutationResult
     from princdiff.inference.planning import detectable_effect, expected_power, required_rows
-    from princdiff.inference.selection import SelectionResult, select_features
+    from princdiff.inference.selection import select_features
+    from princdiff.inference.selection_result import SelectionResult
     from princdiff.inference.split import SplitResult, split_test
     from princdiff.inference.stability import StabilityResult, stability_selection
     from princdiff.kernels.config import show_config
@@ -23,6 +26,8 @@ if _typing.TYPE_CHECKING:
     from princdiff.result import DifferenceResult, GroupsResult, load
 
 __version__ = "0.1.0"
+
+_silence_flag_of_products()
 
 # Where each public name lives. They are imported when first used, so that the command line starts at once.
 _HOME = {
@@ -43,7 +48,7 @@ _HOME = {
     "detectable_effect": "inference.planning",
     "expected_power": "inference.planning",
     "select_features": "inference.selection",
-    "SelectionResult": "inference.selection",
+    "SelectionResult": "inference.selection_result",
     "split_test": "inference.split",
     "SplitResult": "inference.split",
     "stability_selection": "inference.stability",

@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.comparison_steps import Clock, Comparison, Options
+from princdiff.caught_warnings import caught_warnings
+from princdiff.comparison_options import Clock, Options
+from princdiff.comparison_steps import Comparison
 from princdiff.data import parameters
 from princdiff.data.memory import parse_memory
 from princdiff.data.problem import Run
 from princdiff.data.row_keys import group_ranks, row_keys
 from princdiff.data.samples import Scale
+from princdiff.data.shared_docs import with_shared_docs
 from princdiff.data.stored_columns import StoredColumns
 from princdiff.divergences import Divergence
 from princdiff.inference.execution import refuse_unseeded
@@ -29,6 +32,7 @@ from princdiff.tables import Prepared, prepare
 _LARGEST_SORTED = 3 * 10**8
 
 
+@with_shared_docs
 def compare(
     X: Any,
     Y: Any = None,
@@ -47,6 +51,7 @@ def compare(
     sample_weight: Any = None,
     missing: str = "error",
     strict: bool = False,
+    min_rows: int | None = None,
     certify: bool | str = "auto",
     select: bool = True,
     error: str = "fwer",
@@ -66,9 +71,9 @@ def compare(
     ----------
     X, Y : path, DataFrame (pandas or polars), array, scipy.sparse matrix, AnnData or rows of `open_rows`
         Two tables with the same columns, or one table and ``groups``. Several parquet files are one table: a
-        list of them, a pattern such as "big/*.parquet", or their folder.
+        list of them, a pattern such as ``"big/*.parquet"``, or their folder.
     groups : str or array of shape (n_rows,), optional
-        Column that tells the groups, or a label for each row.
+        Column that holds the groups, or a label for each row.
     features : list of str, optional
         Columns to compare; default all.
     exclude : list of str, optional
@@ -97,6 +102,8 @@ def compare(
         What to do with missing values.
     strict : bool, default=False
         Columns that cannot be compared are an error, not a warning.
+    min_rows : int, optional
+        A group with fewer rows is an error: of a table cut short nothing can be shown.
     certify : {"auto", True, False}, default="auto"
         Bound the best possible divergence; "auto": where that is cheap.
     select : bool, default=True
@@ -108,7 +115,7 @@ def compare(
         Columns of dates and times: left out and named, or compared by year, month, weekday, hour and days
         since the first.
     show_rows : int, default=0
-        Keep so many typical rows of each group, and as many that lie furthest on the other side, for
+        Keep this many typical rows of each group, and as many that lie furthest on the other side, for
         `DifferenceResult.typical_rows` and the page. By default a result holds none of the data.
     memory : int or str, optional
         Budget of memory for the process, such as "2GB". Parquet files and rows out of core that would not fit
@@ -119,14 +126,11 @@ def compare(
     time_budget : float, optional
         Seconds after which remaining steps are shortened or left out. The result then depends on the
         machine, and says what was cut.
-    random_state : int, RandomState or None, default=0
+    random_state : int, RandomState, Generator or None, default=0
         Seed.
-    rng : int or Generator, optional
-        The same, under the name that newer libraries use; give one of both.
-    n_jobs : int, optional
-        Threads.
-    progress : bool, default=False
-        Show progress bars.
+    {rng}
+    {n_jobs}
+    {progress}
 
     Returns
     -------
@@ -166,8 +170,7 @@ def compare(
         random_state if rng is None else None, n_jobs, progress, rng=rng, time_budget=time_budget
     )
     clock = Clock()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with caught_warnings() as caught:
         prepared = prepare(
             X,
             Y,
@@ -179,6 +182,7 @@ def compare(
             covariates=covariates,
             missing=missing,
             strict=strict,
+            min_rows=min_rows,
             dates=dates,
             memory=None if memory is None else parse_memory(memory),
         )
@@ -227,15 +231,14 @@ def compare_prepared(
     clock : Clock
         Running since the beginning.
     asked : dict
-        How the rows were made ready, for the record.
+        How the rows were prepared, for the record.
 
     Returns
     -------
     DifferenceResult
     """
     prepared, keys = in_canonical_order(prepared)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with caught_warnings() as caught:
         comparison = Comparison(prepared, options, run, clock, keys)
         result = comparison.run()
     notes = [*prepared.notes, *comparison.notes, *_new_warnings(caught, prepared.notes)]

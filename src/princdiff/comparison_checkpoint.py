@@ -21,7 +21,7 @@ from princdiff.files import replacing
 from princdiff.inference.cells import Cell
 from princdiff.inference.permutation import PermutationResult
 from princdiff.inference.pvalues import Interval
-from princdiff.inference.selection import SelectionResult
+from princdiff.inference.selection_result import SelectionResult
 from princdiff.inference.tuning import SparsityPath
 from princdiff.relaxation.bounds import Certificate
 

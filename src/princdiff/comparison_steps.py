@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,23 +14,27 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from princdiff import __version__, policy
+from princdiff.caught_warnings import caught_warnings
 from princdiff.comparison_checkpoint import ComparisonCheckpoint
+from princdiff.comparison_options import Clock, Options
 from princdiff.data.moments import inverse_or_zero
 from princdiff.data.problem import Problem, Run
-from princdiff.data.samples import Samples, Scale
+from princdiff.data.samples import Samples
 from princdiff.deadline import OutOfTime, until
 from princdiff.divergences import Wasserstein2
 from princdiff.estimators import SPARDA
+from princdiff.inference.alone import FEWEST_NAMING
 from princdiff.inference.execution import fingerprint_of
 from princdiff.inference.identity import identity_of, rows_identity
 from princdiff.inference.intervals import selected_effects
 from princdiff.inference.permutation_result import PermutationResult
 from princdiff.inference.planning import detectable_effect
-from princdiff.inference.selection import SelectionOptions, SelectionResult, select
+from princdiff.inference.selection import SelectionOptions, select
+from princdiff.inference.selection_result import SelectionResult
 from princdiff.inference.stability import StabilityOptions, run_half_samples
 from princdiff.progress import progress_bar
 from princdiff.result import explain, feature_tables, held_out
-from princdiff.result.effects import Effect, direction_effect
+from princdiff.result.effects import Effect, averaged, direction_effect
 from princdiff.result.parts import (
     CertificatePart,
     PathPart,
@@ -41,7 +44,7 @@ from princdiff.result.parts import (
     TestPart,
 )
 from princdiff.result.rows import rows_to_show
-from princdiff.result.shown import Shown, leading_sentence
+from princdiff.result.shown import Shown, leading_cell, leading_sentence
 from princdiff.tables import Prepared
 from princdiff.time_budget import Budget, BudgetedTest, part_of_rows
 
@@ -49,42 +52,6 @@ from princdiff.time_budget import Budget, BudgetedTest, part_of_rows
 _EFFECT_ROWS = 40_000
 # Options on which the steps that a checkpoint keeps depend, beside the data and the divergence.
 _KEPT_OPTIONS = ("n_features", "n_components", "scale", "n_permutations", "certify", "select", "error")
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to compare; see `compare` for the words."""
-
-    n_features: int | str = "auto"
-    n_components: int | str = 1
-    divergence: Any = "auto"
-    scale: Scale = "pooled"
-    n_permutations: int = 999
-    permute: str = "auto"
-    certify: bool | str = "auto"
-    select: bool = True
-    error: str = "fwer"
-    show_rows: int = 0
-    checkpoint: str | Path | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The options as plain data; which divergence was chosen is a parameter of the result by itself."""
-        names = ("n_features", "n_components", "scale", "n_permutations", "error")
-        return {name: getattr(self, name) for name in names}
-
-
-class Clock:
-    """Seconds of each step."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._last = time.perf_counter()
-
-    def done(self, step: str) -> None:
-        """Note how long a step took."""
-        now = time.perf_counter()
-        self.seconds[step] = round(now - self._last, 3)
-        self._last = now
 
 
 class Comparison:
@@ -100,7 +67,7 @@ class Comparison:
     ) -> None:
         self.data, self.options, self.clock, self.how = prepared, options, clock, run
         self.notes: list[str] = []
-        # What is told of every column has to be paid for, whatever else is left out.
+        # What is reported of every column has to be computed, whatever else is left out.
         self.budget = Budget.of(run, prepared.rows.shape)
         self.telling: list[str] = []
         kinds = prepared.kinds
@@ -140,8 +107,7 @@ class Comparison:
 
         def noted() -> tuple[Any, list[str], list[str]]:
             before = len(self.notes)
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
+            with caught_warnings() as caught:
                 found = work()
             notes, self.notes = self.notes[before:], self.notes[:before]
             users = [str(one.message) for one in caught if issubclass(one.category, UserWarning)]
@@ -199,7 +165,8 @@ class Comparison:
             "distributions": feature_tables.distributions(self.data, self._worth_drawing(table)),
             "codings": list(self.data.codings),
             "contrasts": contrasts,
-            "witness": shown.witness(),
+            # Beside columns and pairs that are named it would say less, and less surely.
+            "witness": None if chosen["selected"].any() else shown.witness(),
         }
 
     # The direction.
@@ -209,6 +176,11 @@ class Comparison:
         fit.set_params(n_components=self.options.n_components)
         found = self._step("fit", lambda: _found_by(self._fitted(fit)))
         fit.__dict__.update(found)
+        # A weight above zero means more of it in the last group, wherever means differ at all.
+        along = self._projections(fit)
+        last = self.data.codes == len(self.data.groups) - 1
+        falls = along[:, last].mean(axis=1) < along[:, self.data.codes == 0].mean(axis=1)
+        fit.components_ = np.where(falls[:, None], -fit.components_ + 0.0, fit.components_)
         self.clock.done("fitting")
         return fit
 
@@ -289,7 +261,9 @@ class Comparison:
         halves = held_out.halves(problem, self.how.seed, rng)
         level = int(np.count_nonzero(fit.components_[0]))
         if halves is None or level == 0 or problem.scale == "within":
-            return direction_effect(projection, problem.codes, problem.weights, rng), np.nan
+            units = held_out.sampled_blocks(problem)
+            found = direction_effect(projection, problem.codes, problem.weights, rng, units)
+            return averaged([found]), np.nan
         now = time.monotonic()
         due = iter([now + (self.budget.due("effect") - now) / 2, self.budget.due("effect")])
 
@@ -324,6 +298,7 @@ class Comparison:
         if found is None:
             return float("nan"), float("nan"), TestPart(asked=self.options.n_permutations)
         low, high = (np.nan, np.nan) if found.monte_carlo is None else found.monte_carlo
+        lead = leading_cell(found)
         part = TestPart(
             name="permutation",
             null=found.null,
@@ -332,16 +307,16 @@ class Comparison:
             exact=found.exact,
             smallest_attainable_pvalue=found.smallest_attainable_pvalue,
             monte_carlo_error=(high - low) / 2,
-            cells=[cell.sentence for cell in found.cells],
+            cells=[cell.words for cell in found.cells],
             cell_pvalues=found.level_pvalues,
-            leading=leading_sentence(found),
-            leading_cell=found.leading,
+            leading=leading_sentence(found, self.problem),
+            leading_cell=found.leading if lead is None else lead.words,
             detectable=self._detectable(),
         )
         return float(found.pvalue), float(found.statistic), part
 
     def _detectable(self) -> float:
-        """The shift of one feature that such a test mostly finds; NaN where rows are not simply rows."""
+        """The shift of one feature that such a test usually finds; NaN where rows are not simply rows."""
         problem = self.problem
         plain = problem.blocks is None and problem.covariates is None and problem.weights is None
         if not plain or problem.n_groups != 2:
@@ -356,10 +331,10 @@ class Comparison:
         if not self.options.select or np.isnan(pvalue):
             nothing = pd.DataFrame({"selected": False, "pvalue": np.nan, "reason": ""}, index=names)
             why = "not asked for" if not self.options.select else "no test was made"
-            control = f"Columns that differ were not looked for: {why}."
+            control = f"The columns were not tested: {why}."
             return nothing, SelectionPart(control=control), _no_relations(self.data.groups)
         options = SelectionOptions(
-            n_permutations=max(self.options.n_permutations, policy.FEWEST_SELECTION_PERMUTATIONS),
+            n_permutations=max(self.options.n_permutations, FEWEST_NAMING),
             error=self.options.error,
             global_pvalue=pvalue,
         )
@@ -368,11 +343,11 @@ class Comparison:
         self.clock.done("selecting")
         if found is None:
             nothing = pd.DataFrame({"selected": False, "pvalue": np.nan, "reason": ""}, index=names)
-            control = "Columns that differ were not looked for: the time budget was used up."
-            self.notes.append("time budget: columns that differ were not looked for")
+            control = "The columns were not tested: the time budget was used up."
+            self.notes.append("time budget: the columns were not tested")
             return nothing, SelectionPart(control=control), _no_relations(self.data.groups)
         chosen = found.table.set_axis(names)
-        # A pair that is not named must not lend its p-value to a column that by itself is as it was.
+        # A pair that is not named must not lend its p-value to a column that did not change on its own.
         alone = chosen["column"].map(found.columns.set_index("column")["pvalue_adj"])
         own = chosen["pvalue_adj"].where(chosen["selected"], np.maximum(chosen["pvalue_adj"], alone))
         chosen = chosen[["selected", "reason"]].assign(pvalue=own)
@@ -396,17 +371,14 @@ class Comparison:
             except OutOfTime:
                 continue
             if tried is fewest:
-                self.notes.append("time budget: pairs of columns were not looked at")
+                self.notes.append("time budget: pairs of columns were not tested")
             return found
         return None
 
     def _related(self, pairs: pd.DataFrame) -> pd.DataFrame:
         """Pairs with the columns of the user's table that they belong to."""
         origin = dict(zip(self.data.features, self.data.origin, strict=True))
-        shown = pairs.rename(
-            columns={f"correlation in {name}": f"dependence {name}" for name in self.data.groups}
-        )
-        shown = shown.rename(columns={"pvalue_adj": "pvalue"})
+        shown = pairs.rename(columns={"pvalue_adj": "pvalue"})
         shown.insert(2, "first column", [origin[name] for name in shown["first"]])
         shown.insert(3, "second column", [origin[name] for name in shown["second"]])
         return shown.reset_index(drop=True)
@@ -421,7 +393,7 @@ class Comparison:
             with self._stage("looking for stability"), until(self.budget.due("stability"), strict=True):
                 found = run_half_samples(self.problem, self.how, StabilityOptions(level, n_pairs=25))
         except OutOfTime:
-            self.notes.append("time budget: the stability of features was not looked at")
+            self.notes.append("time budget: the stability of features was not assessed")
             return unknown
         self.clock.done("stability")
         return found.frequencies
@@ -454,13 +426,13 @@ class Comparison:
         self.telling = telling
         for name in telling:
             self.notes.append(
-                f"column {name!r} tells the groups without fail; if it is the grouping under another name, "
+                f"column {name!r} determines the group of every row; if it is the grouping itself, "
                 f"leave it out with exclude=[{name!r}]"
             )
         return feature_tables.with_differences(table, columns, self._differences(table))
 
     def _differences(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Differences in the columns' own units, of features that differ by themselves."""
+        """Differences in the columns' own units, of features that differ on their own."""
         alone = table[table["selected"] & (table["reason"] == "alone")]
         if len(self.data.groups) > 2 or self.problem.scale == "within":
             alone = alone.head(0)

@@ -26,7 +26,7 @@ def main(n_permutations: int = 999) -> None:
     """Compare, print the table of features, draw the picture, write the report."""
     table, groups = breast_cancer()
     print(f"Breast cancer: {len(table)} tumours, {table.shape[1]} measurements, malignant against benign.")
-    print(f"Looking for what differs, with {n_permutations} relabellings: about half a minute.\n", flush=True)
+    print(f"Comparing them, with {n_permutations} permutations: a few seconds.\n", flush=True)
     result = compare(
         table, groups=groups, n_permutations=n_permutations, n_jobs=-1, progress=sys.stderr.isatty()
     )
@@ -46,13 +46,15 @@ def breast_cancer() -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def draw(result: DifferenceResult, path: Path) -> Path:
-    """The projected groups beside the weights; written beside, then renamed."""
+    """The projected groups beside the columns that differ most; written beside, then renamed."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 3.8), layout="constrained")
+    figure = Figure(figsize=(12, 3.8), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(1.2, 1))
     result.plot_projection(ax=left)
-    result.plot_weights(top=10, ax=right)
+    result.plot_columns(top=10, ax=right)
+    before, after = result.groups
+    right.set_title(f"what differs most, {before} → {after}", loc="left", fontsize=10)
     with replacing(path) as beside:
         figure.savefig(beside, dpi=150)
     return path

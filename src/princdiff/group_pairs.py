@@ -12,19 +12,23 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import false_discovery_control
 
 from princdiff.comparison import check_options, compare_prepared
-from princdiff.comparison_steps import Clock, Options
+from princdiff.comparison_options import Clock, Options
 from princdiff.data import parameters
 from princdiff.data.parameters import Choice
 from princdiff.data.problem import Run
+from princdiff.data.shared_docs import with_shared_docs
 from princdiff.data.validate import refuse_small_groups
 from princdiff.result import DifferenceResult, GroupsResult
-from princdiff.result.groups import REST
+from princdiff.result.groups import LEVEL, REST
 from princdiff.tables import Prepared, prepare
 
-_READING = ("features", "exclude", "sample_weight", "blocks", "covariates", "missing", "strict", "dates")
+_READING = (
+    "features", "exclude", "sample_weight", "blocks", "covariates", "missing", "strict", "min_rows", "dates",
+)  # fmt: skip
 _RUNNING = ("random_state", "rng", "n_jobs", "time_budget")
 
 
+@with_shared_docs
 def compare_groups(
     X: Any,
     *,
@@ -41,13 +45,12 @@ def compare_groups(
     X : path, DataFrame (pandas or polars), array, scipy.sparse matrix or AnnData
         Rows of all groups.
     groups : str or array of shape (n_rows,)
-        Column that tells the groups, or a label for each row.
+        Column that holds the groups, or a label for each row.
     against : {"each other", "rest"}, default="each other"
         Every pair of groups, or each group against all others together.
     adjustment : {"holm", "benjamini-hochberg", "none"}, default="holm"
         "holm" bounds the chance of any false claim, "benjamini-hochberg" the share of false claims.
-    progress : bool, default=False
-        Show a progress bar.
+    {progress}
     **options
         Passed to `princdiff.compare`, which is called once per comparison.
 
@@ -138,6 +141,8 @@ def _two_groups(prepared: Prepared, group: int, other: int | None) -> Prepared:
 
 def _table(results: dict[tuple[str, ...], DifferenceResult], adjustment: str) -> pd.DataFrame:
     pvalues = np.array([result.pvalue for result in results.values()])
+    chances = adjusted(pvalues, adjustment)
+    leading = [", ".join(result.selected[:5]) for result in results.values()]
     return pd.DataFrame(
         {
             "group": [group for group, _ in results],
@@ -145,8 +150,8 @@ def _table(results: dict[tuple[str, ...], DifferenceResult], adjustment: str) ->
             "divergence": [float(result.divergences[0]) for result in results.values()],
             "effect": [result.effect for result in results.values()],
             "pvalue": pvalues,
-            "adjusted": adjusted(pvalues, adjustment),
-            "features": [", ".join(result.selected[:5]) for result in results.values()],
+            "adjusted": chances,
+            "features": np.where(chances <= LEVEL, np.array(leading, dtype=object), ""),
         }
     )
 

@@ -1,7 +1,7 @@
 """Every "auto": what is worth its time on a table of this size, and what suits its columns.
 
 Decisions live here and nowhere else, as functions of sizes and kinds that a test can call. Each limit is a
-number of elementary steps; `docs/constants.md` tells how it was measured.
+number of elementary steps; `docs/constants.md` says how it was measured.
 """
 
 from __future__ import annotations
@@ -20,10 +20,8 @@ AFFORDABLE_STABILITY = 10**5
 
 MOST_STABILITY_FEATURES = 2000
 MOST_DISTRIBUTIONS = 300
-FEWEST_SELECTION_PERMUTATIONS, HASTY_SELECTION_PERMUTATIONS = 499, 199
-"""Columns have a part of the error each kind: with fewer relabellings chance decides about names too often.
-
-The latter where a time budget is used up: with fewer some could never be named."""
+HASTY_SELECTION_PERMUTATIONS = 199
+"""Relabellings by which columns are named where a time budget is used up: with fewer some never could be."""
 
 
 def worth_stability(shape: tuple[int, int], smallest_group: int) -> bool:
@@ -46,10 +44,10 @@ TIME_SHARES = {"fitting": 0.25, "testing": 0.65, "selecting": 0.82, "stability":
 """Part of a time budget after which each step has to be done."""
 
 FEWER_ROWS = 30
-"""Where a test does not fit into its time, it is made on so much fewer rows."""
+"""Where a test does not fit into its time, it is made on fewer rows, by this factor."""
 
 LONG = 60.0
-"""Seconds from which a user is told beforehand how long something takes."""
+"""Seconds from which the user is informed how long something takes."""
 
 
 SEARCHED_ROWS = 4000

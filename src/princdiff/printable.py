@@ -8,15 +8,13 @@ from typing import Any
 _LONGEST = 60
 
 
-def printable(text: object, *, keep_lines: bool = False) -> str:
+def printable(text: object) -> str:
     r"""The text with control and format characters spelled out, so that none reaches the terminal.
 
     Parameters
     ----------
     text : object
         What will be printed.
-    keep_lines : bool
-        Whether line breaks stay.
 
     Returns
     -------
@@ -30,12 +28,7 @@ def printable(text: object, *, keep_lines: bool = False) -> str:
     text = str(text)
     if text.isprintable():
         return text
-    return "".join(
-        sign
-        if sign.isprintable() or (keep_lines and sign == "\n")
-        else sign.encode("unicode_escape").decode()
-        for sign in text
-    )
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
 def short_repr(thing: object) -> str:

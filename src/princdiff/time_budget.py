@@ -1,22 +1,21 @@
 """A comparison in the time that a user allows: when each step is due, and how large a test fits.
 
 A test that is cut short means nothing, so it is begun small and made again, larger, as long as the next one
-fits. Without a budget nothing is cut, but a user is told beforehand how long a long test takes.
+fits. Without a budget nothing is cut, but the user soon learns how long a long test takes.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from joblib import effective_n_jobs
 
 from princdiff import policy
 from princdiff.data.problem import Problem, Run
 from princdiff.deadline import OutOfTime, until
-from princdiff.inference.direction_cells import MEANS_ROWS, by_means
 from princdiff.inference.permutation import run_permutations
 from princdiff.inference.permutation_result import PermutationOptions, PermutationResult
 
@@ -24,19 +23,12 @@ _LOG = logging.getLogger("princdiff")
 _PILOT = 19
 # Part of the time for a test that its pilot may take, and part of the rest that is planned to be used.
 _PILOT_SHARE, _USED = 0.4, 0.8
-# A test is at most so much larger than the one before, by which its time was foreseen.
+# A test is at most this much larger than the one before, by which its time was foreseen.
 _GROWTH = 20.0
 # Part of the budget that a test has at least.
 _LEAST_TEST = 0.2
-# Numbers times relabellings up to which a test is quick (the latter where means give its directions), and
-# relabellings to see how long another takes.
-_QUICK, _QUICK_MEANS, _MINI = 3 * 10**8, 10**11, (9, 39, 199)
-# Rows from which a test takes the steps that it takes with very many of them.
-_SAME_STEPS_ROWS = 6000
-# To see how the time grows with rows: so many times those of the small tests; and the steepest power of them.
-_MORE_ROWS, _STEEPEST = 5, 1.5
-# Seconds up to which the smallest test is so short that the next may be larger.
-_SHORT = 2.0
+# Time of a whole test over that of its searches for directions.
+_WHOLE_TEST = 2.0
 # Of every group, where a test is made on a part of the rows; and relabellings that are worth more than rows.
 _FEWEST_ROWS, _WANTED = 50, 99
 # Seconds about that a test takes for one number and labelling, and that the tables take for one number and
@@ -118,8 +110,7 @@ class BudgetedTest:
     def made(self) -> PermutationResult | None:
         """The test with as many relabellings as asked for, or as the time allows; None if it allows none."""
         if not self.budget.limited:
-            announce(self.problem, self.how, self.asked)
-            return _permuted(self.problem, self.how, self.asked)
+            return _permuted(self.problem, self.how, self.asked, Announcement(self.how.n_jobs))
         # Whatever the steps before took, some time is for the test.
         self._due = max(self.budget.due("testing"), time.monotonic() + _LEAST_TEST * self.budget.seconds)
         pilot = self._pilot()
@@ -210,56 +201,48 @@ def part_of_rows(problem: Problem, share: float, run: Run) -> Problem:
     return problem.take_rows(taken)
 
 
-def announce(problem: Problem, run: Run, asked: int) -> None:
-    """Tell the expected time of a long test before it begins."""
-    quick = _QUICK_MEANS if by_means(problem.n_rows, problem.n_features) else _QUICK
-    if problem.n_rows * problem.n_features * asked < quick:
-        return
-    expected = expected_seconds(problem, run, asked)
-    if expected > policy.LONG:
-        # Warnings are collected and shown at the end, which would be late.
-        _LOG.warning(
-            "princdiff: the test takes about %s (%d relabellings); n_permutations= or time_budget= make it "
-            "shorter",
-            _duration(expected),
-            asked,
-        )
+class Announcement:
+    """Logs how long a test takes, once, if that is long: as soon as a part of its labellings is done.
 
+    Parameters
+    ----------
+    n_jobs : int, optional
+        Of the test.
 
-def expected_seconds(problem: Problem, run: Run, count: int) -> float:
-    """Time of a test, judged by small ones.
-
-    Two on a part of the rows tell what a relabelling takes beside what is done once. Where this foretells a
-    long test, a third on more rows tells how that grows with them: many steps look at a sample that does not.
+    Examples
+    --------
+    >>> announcement = Announcement()
+    >>> announcement(0, 1000)
+    >>> announcement.expected(100, 1000) < 1.0
+    True
     """
-    # So many rows that the same steps are taken as with all of them.
-    least = MEANS_ROWS + 200 if by_means(problem.n_rows, problem.n_features) else _SAME_STEPS_ROWS
-    part = part_of_rows(problem, max(1 / policy.FEWER_ROWS, least / problem.n_rows), run)
-    few = _seconds(part, run, _MINI[0])
-    # Where a relabelling takes little beside all else, it needs more of them to see how much.
-    many = _MINI[1] if few > _SHORT else _MINI[2]
-    more = _seconds(part, run, many)
-    each = max(more - few, 0.0) / (many - _MINI[0])
-    once = max(few - each * (_MINI[0] + 1), 0.0)
-    on_part = once + each * (count + 1)
-    times_rows = problem.n_rows / part.n_rows
-    if on_part * times_rows <= policy.LONG or times_rows <= _MORE_ROWS:
-        return on_part * times_rows
-    larger = part_of_rows(problem, _MORE_ROWS / times_rows, run)
-    growth = np.log(_seconds(larger, run, many) / more) / np.log(larger.n_rows / part.n_rows)
-    return float(on_part * times_rows ** np.clip(growth, 0.0, _STEEPEST))
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self._n_jobs, self._begin, self._announced = n_jobs, time.monotonic(), False
+
+    def __call__(self, made: int, total: int) -> None:
+        """So many labellings of all have been searched for directions."""
+        if made == 0:
+            self._begin = time.monotonic()
+        elif not self._announced and self.expected(made, total) > policy.LONG:
+            self._announced = True
+            # Warnings are collected and shown at the end, which would be late.
+            _LOG.warning(
+                "princdiff: the test takes about %s (%d relabellings); fewer of them or a time budget make "
+                "it shorter",
+                _duration(self.expected(made, total)),
+                total - 1,
+            )
+
+    def expected(self, made: int, total: int) -> float:
+        """Seconds of the whole test, by those until now."""
+        # What the first to be done took, others took as well, at the same time.
+        at_once = min(effective_n_jobs(self._n_jobs), total // made)
+        return _WHOLE_TEST * (time.monotonic() - self._begin) * total / (made * at_once)
 
 
-def _seconds(problem: Problem, run: Run, count: int) -> float:
-    begin = time.monotonic()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        _permuted(problem, run, count)
-    return max(time.monotonic() - begin, 1e-9)
-
-
-def _permuted(problem: Problem, run: Run, count: int) -> PermutationResult:
-    return run_permutations(problem, run, PermutationOptions(n_permutations=count))
+def _permuted(problem: Problem, run: Run, count: int, watch: Announcement | None = None) -> PermutationResult:
+    return run_permutations(problem, run, PermutationOptions(n_permutations=count), watch)
 
 
 def _duration(seconds: float) -> str:

@@ -68,6 +68,26 @@ def test_when_it_began_and_in_what():
     assert "trial" in str(result) and "2024-06" in str(result)
 
 
+def test_a_smallest_effect_is_part_of_the_definition():
+    table = made_up(3)
+    table.loc[table["day"] >= "2024-03-01", "size"] += 1.5
+    options = {"time": "day", "n_permutations": 99, "band": False}
+    plain = compare_batches(table, **options)
+    effect = plain.frame["effect"].iloc[1]
+    assert plain.began == "2024-03" and not plain.too_small.any()
+    assert compare_batches(table, min_effect=effect, **options).began == "2024-03"
+    strict = compare_batches(table, min_effect=effect + 0.1, **options)
+    assert strict.began is None and strict.too_small.tolist() == [False, True]
+    assert strict.frame["columns"].tolist() == [[], []] and strict.to_frame(by="column").empty
+    assert "too small" in str(strict) and "differs  " not in str(strict)
+    labels = [text.get_text() for text in strict.plot().get_legend().get_texts()]
+    assert "p-value small, effect too small" in labels
+    dots = {dots.get_label(): len(dots.get_offsets()) for dots in strict.plot().collections}
+    assert dots["differs"] == 0 and dots["p-value small, effect too small"] == 1
+    with pytest.raises(ValueError, match="needs band=True"):
+        compare_batches(table, min_effect="auto", **options)
+
+
 def test_nothing_differs():
     result = compare_batches(made_up(4), time="day", n_permutations=99)
     assert result.began is None and not result.frame["differs"].any()

@@ -32,7 +32,7 @@ from princdiff.cli import main
         (
             "less.csv",
             "age,height\n1,2\n3,4\n",
-            "leave them out with --exclude",
+            "leave it out with --exclude",
         ),
         ("odd.xyz", "what", "the ending '.xyz' is not known"),
         ("bad.parquet", b"PAR1 no", "parquet"),

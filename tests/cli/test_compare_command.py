@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -117,6 +119,7 @@ def test_demo(monkeypatch):
         (["--weights", "mass"], {"sample_weight": "mass"}),
         (["--missing", "impute"], {"missing": "impute"}),
         (["--strict"], {"strict": True}),
+        (["--min-rows", "30"], {"min_rows": 30}),
         (["--certify"], {"certify": True}),
         (["--seed", "7", "--jobs", "-1"], {"random_state": 7, "n_jobs": -1}),
         (["--time-budget", "2.5"], {"time_budget": 2.5}),
@@ -136,6 +139,7 @@ def test_options_reach_compare(asked, options, expected, capsys):
         (["--permutations", "many"], "a whole number, 0 or more, is expected, got 'many'"),
         (["--permutations", "-3"], "0 or more"),
         (["--n-features", "0"], "1 or more, or auto"),
+        (["--min-rows", "0"], "1 or more"),
         (["--scale", "minmax"], "invalid choice: 'minmax'"),
         (["--fail-below", "2"], "between 0 and 1"),
         (["--fail-below", "nan"], "between 0 and 1"),
@@ -187,7 +191,92 @@ def test_exit_code_of_a_rule(files, result, monkeypatch, capsys, pvalue, effect,
     changed = replace(result, pvalue=pvalue, effect=effect)
     monkeypatch.setattr(compare_module, "compare", lambda *args, **kwargs: changed)
     assert main(["compare", "before.csv", "after.csv", *rule, *output]) == code
-    assert ("Decision:" in capsys.readouterr().out) == (bool(rule) and not output)
+    out = capsys.readouterr().out
+    if output == ["--json"]:
+        stored = json.loads(out)["decision"]
+        assert (stored is None) == (not rule) and (not rule or stored["exit_code"] == code)
+    else:
+        assert out.count("Decision:") == bool(rule)
+
+
+def test_the_decision_is_in_every_output(files, result, monkeypatch, capsys):
+    pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
+    changed = replace(result, pvalue=0.001, effect=0.05)
+    monkeypatch.setattr(compare_module, "compare", lambda *args, **kwargs: changed)
+    rule = ["--fail-below", "0.05", "--min-effect", "0.1"]
+    outputs = ["--json", "out.json", "--save", "saved.json", "--html", "page.html"]
+    assert main(["compare", "before.csv", "after.csv", *rule, *outputs, "--quiet"]) == 0
+    sentence = (
+        "Decision: no difference by the rule given: p = 0.001 is below 0.05, but the effect 0.05 is "
+        "below 0.1 (exit code 0)."
+    )
+    assert capsys.readouterr().out.splitlines()[1:] == [sentence]
+    stored = json.loads(Path("out.json").read_text())["decision"]
+    assert stored == {
+        "outcome": "passed",
+        "exit_code": 0,
+        "fail_below": 0.05,
+        "min_effect": 0.1,
+        "pvalue": 0.001,
+        "effect": 0.05,
+        "reason": "p = 0.001 is below 0.05, but the effect 0.05 is below 0.1",
+        "caution": "",
+    }
+    for name in ("out.json", "saved.json"):
+        assert load(name).decision.sentence == sentence
+    page = Path("page.html").read_text(encoding="utf-8").replace("\u00a0", " ")
+    assert page.index(sentence) < page.index('class="figures"')
+
+
+QUICK = ["--permutations", "199", "--quiet"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "shift"),
+    [
+        (["--fail-below", "0.01", "--min-effect", "0.2"], "0.2"),
+        (["--fail-below", "0.01"], "1"),
+        (["--fail-below", "0.01", "--min-effect", "9"], ""),
+        ([], ""),
+    ],
+)
+def test_a_truncated_table_passes_with_a_warning(files, capsys, rule, shift):
+    pd.read_csv("before.csv").head(2).to_csv("today.csv", index=False)
+    assert main(["compare", "before.csv", "today.csv", *QUICK, *rule, "--save", "out.json"]) == 0
+    err = capsys.readouterr().err
+    start = f"warning: so few rows (before: 40, today: 2) can hardly show a difference of {shift} standard "
+    assert err.startswith(start) if shift else err == ""
+    decision = load("out.json").decision
+    assert (decision.caution if decision else "") == err.removeprefix("warning: ").rstrip()
+
+
+def test_what_was_shown_needs_no_warning(files, capsys):
+    rule = ["--fail-below", "0.05", "--min-effect", "0.2"]
+    assert main(["compare", "before.csv", "after.csv", *QUICK, *rule]) == 1
+    assert capsys.readouterr().err == ""
+    # The difference is shown, and is smaller than asked for.
+    assert (
+        main(["compare", "before.csv", "after.csv", *QUICK, "--fail-below", "0.05", "--min-effect", "9"]) == 0
+    )
+    assert capsys.readouterr().err == ""
+
+
+def test_a_table_with_fewer_rows_than_asked_for_is_refused(files, capsys):
+    pd.read_csv("before.csv").head(2).to_csv("today.csv", index=False)
+    outputs = ["--min-rows", "30", "--save", "out.json"]
+    assert main(["compare", "before.csv", "today.csv", *QUICK, *outputs]) == 2
+    assert one_line_error(capsys) == "princdiff: group 'today' has 2 rows, fewer than --min-rows 30\n"
+    assert not Path("out.json").exists()
+    assert main(["compare", "before.csv", "after.csv", *QUICK, "--min-rows", "41"]) == 2
+    assert "group 'before' has 40 rows, group 'after' has 40 rows, fewer than" in one_line_error(capsys)
+    assert main(["compare", "before.csv", "after.csv", *QUICK, "--min-rows", "40"]) == 0
+
+
+def test_results_without_a_decision_are_read(files, result):
+    old = result.to_dict()
+    del old["decision"]
+    Path("old.json").write_text(json.dumps(old))
+    assert load("old.json") == result and load("old.json").decision is None
 
 
 @pytest.mark.parametrize(

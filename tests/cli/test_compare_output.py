@@ -40,6 +40,8 @@ def test_json_and_saved_files(asked, result, capsys):
     out = capsys.readouterr().out
     assert "JSON: out.json" in out and "Result: result.json" in out
     assert load("result.json") == result and load("out.json") == result
+    # The guides promise that it is one format.
+    assert Path("result.json").read_bytes() == Path("out.json").read_bytes()
 
 
 def test_html_report(asked, capsys):

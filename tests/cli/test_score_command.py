@@ -34,7 +34,8 @@ def test_score_decides(saved, options, code, capsys):
     assert main(["score", "result.json", "before.csv", *options]) == code
     assert f"(exit code {code})" in capsys.readouterr().out
     assert main(["score", "result.json", "before.csv", *options, "--quiet"]) == code
-    assert capsys.readouterr().out.count("\n") == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 and lines[1].startswith("Decision: ") and f"(exit code {code})" in lines[1]
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,59 @@ def test_decisions(months, rule, code, capsys):
     assert f"(exit code {code})" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("output", [[], ["--quiet"]])
+def test_one_definition_of_differs(months, output, capsys):
+    rule = ["--fail-below", "0.05", "--min-effect", "5"]
+    files = ["--json", "out.json", "--csv", "out.csv"]
+    command = ["watch", "m1.csv", "m2.csv", "m5.csv", "--n-permutations", "199", *rule]
+    assert main([*command, *files, *output]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.startswith("None of 2 batches differs from m1 by the rule given; m5 has a small p-value")
+    assert "Decision: no batch differs by the rule given: adjusted p below 0.05 and an effect of" in out
+    stored = json.loads(Path("out.json").read_text())
+    assert stored["began"] is None and not any(batch["differs"] for batch in stored["batches"])
+    assert stored["columns"] == [] and not pd.read_csv("out.csv")["differs"].any()
+    decision = stored["decision"]
+    assert decision["outcome"] == "passed" and decision["exit_code"] == 0 and decision["differ"] == []
+    assert decision["fail_below"] == 0.05 and decision["min_effect"] == 5
+
+
+def test_the_decision_names_the_batches(months, capsys):
+    rule = ["--fail-below", "0.05", "--min-effect", "auto"]
+    assert main(["watch", "m1.csv", "m2.csv", "m5.csv", *QUICK, *rule, "--json", "out.json"]) == 1
+    stored = json.loads(Path("out.json").read_text())
+    assert stored["decision"]["differ"] == ["m5"] == [stored["began"]]
+    assert stored["decision"]["min_effect"] == pytest.approx(stored["band"][1])
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("Decision: 1 of 2 batches differs by the rule given, the first is m5")
+
+
+def test_batches_that_are_cut_short(months, capsys):
+    pd.read_csv("m3.csv").head(2).to_csv("short.csv", index=False)
+    pd.read_csv("m3.csv").head(1).to_csv("single.csv", index=False)
+    rule = ["--fail-below", "0.05", "--min-effect", "0.9"]
+    command = ["watch", "m1.csv", "m2.csv", "short.csv", "single.csv", *QUICK]
+    assert main([*command, *rule, "--json", "out.json"]) == 0
+    note, warning = capsys.readouterr().err.splitlines()
+    assert note == "note: Batches not compared: single (one row only)."
+    assert warning.startswith("warning: so few rows can hardly show a difference of 0.9 standard deviations")
+    assert "): short (2 rows; " in warning and "m2" not in warning
+    assert json.loads(Path("out.json").read_text())["decision"]["caution"] in warning
+    for name, rows in (("short", "2 rows"), ("single", "1 row")):
+        assert main(["watch", "m1.csv", f"{name}.csv", *QUICK, "--min-rows", "100"]) == 2
+        assert one_line_error(capsys) == f"princdiff: batch '{name}' has {rows}, fewer than --min-rows 100\n"
+    assert main(["watch", "short.csv", "m1.csv", *QUICK, "--min-rows", "100"]) == 2
+    assert "the reference 'short' has 2 rows, fewer than" in one_line_error(capsys)
+    assert main(["watch", "m1.csv", "m2.csv", *QUICK, "--min-rows", "100"]) == 0
+
+
+def test_a_rule_that_no_batch_of_a_table_could_meet_decides_nothing(months, capsys):
+    # How many batches there are is known only once the table is read.
+    command = ["watch", "all.csv", "--time", "day", "--n-permutations", "99", "--fail-below", "0.02"]
+    assert main([*command, "--quiet"]) == 2
+    assert "cannot decide: no adjusted p-value of 4 batches" in one_line_error(capsys)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -233,7 +233,9 @@ def test_another_number_of_labels(length):
 )
 def test_missing_labels(labels):
     X, _ = data()
-    with pytest.raises(ValueError, match="y contains NaN: 1 labels are missing, the first in row 18"):
+    with pytest.raises(
+        ValueError, match="y contains NaN: it is missing in 1 of 20 rows, the first is row 18"
+    ):
         PDA().fit(X, labels)
 
 
@@ -282,7 +284,8 @@ def test_negative_weights(estimator):
     weights = np.ones(20)
     weights[[4, 7]] = -0.5, -2.0
     with pytest.raises(
-        ValueError, match=r"sample_weight must not be negative: 2 are, the first is -0\.5 in row 4"
+        ValueError,
+        match=r"must not be negative: it is in 2 of 20 rows, the first is row 4 with -0\.5",
     ):
         estimator.fit(X, y, weights)
     with pytest.raises(ValueError, match="sample_weight must not be negative"):

@@ -23,6 +23,10 @@ def test_bits_are_those_drawn(in_file, n_rows, monkeypatch):
         [np.unpackbits(own, axis=1, count=rows.stop - rows.start) for rows, own in bits.parts(4)], axis=1
     )
     np.testing.assert_array_equal(seen, drawn[:4])
+    packed = bits.packed(np.array([3, 0]))
+    np.testing.assert_array_equal(packed, drawn[[3, 0]])
+    np.testing.assert_array_equal(packed[:, 3:12], drawn[[3, 0], 3:12])
+    np.testing.assert_array_equal(list(packed[np.array([1])]), drawn[[0]])
 
 
 def test_each_labelling_is_drawn_once_and_only_when_it_is_asked_for():

@@ -881,3 +881,17 @@ def test_mixed_is_euclidean_for_one_level():
     assert divergence_along(PDA(scale="pooled").fit(X20, Y20).components_[0], X20, Y20, "pooled") >= (
         0.97 * mixed.statistic
     )
+
+
+@pytest.mark.parametrize("options", [{}, {"divergence": "wasserstein1"}, {"sample_weight": True}])
+def test_labellings_as_bits_are_judged_alike(options, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(6000, 4)), np.repeat([0, 1], 3000)
+    if options.get("sample_weight"):
+        options = {"sample_weight": rng.random(6000)}
+    found = [permutation_test(X, y, n_permutations=39, random_state=1, **options)]
+    # As if a byte for each label of a chunk were too much.
+    monkeypatch.setattr(permutation, "_CHUNK_LABELS", 6000 * 20)
+    found.append(permutation_test(X, y, n_permutations=39, random_state=1, **options))
+    assert found[0].pvalue == found[1].pvalue
+    np.testing.assert_array_equal(found[0].values, found[1].values)

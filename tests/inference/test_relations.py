@@ -5,13 +5,14 @@ import pytest
 import scipy.sparse as sp
 from scipy import stats
 
+from princdiff.inference import group_correlations
 from princdiff.inference import relations as module
 from princdiff.inference.contrasts import Relabellings
+from princdiff.inference.group_correlations import GroupCorrelations
 from princdiff.inference.pvalues import step_down_pvalues
 from princdiff.inference.relabelling import Scheme
 from princdiff.inference.relations import (
     _advantages,
-    _GroupSums,
     _normal_scores,
     has_few_values,
     product_relation_scores,
@@ -51,13 +52,13 @@ def coupled(rng, n_rows, n_features, pair=(1, 4), strength=0.9):
 @pytest.mark.parametrize("many_rows", [False, True])
 def test_changes_by_their_definition(n_groups, weighted, many_rows, monkeypatch):
     # Many rows are taken together in sums of products, few one labelling after the other.
-    monkeypatch.setattr(module, "_MANY_ROWS", 0 if many_rows else 10**9)
+    monkeypatch.setattr(group_correlations, "_MANY_ROWS", 0 if many_rows else 10**9)
     rng = np.random.default_rng(0)
     codes = rng.permutation(np.arange(60) % n_groups).astype(np.uint8)
     left, right = rng.normal(size=(60, 3)).astype(np.float32), rng.normal(size=(60, 5)).astype(np.float32)
     weights = rng.random(60) + 0.1 if weighted else None
     labellings = relabelled(codes, 9, weights=weights)
-    sums = _GroupSums(np.concatenate([left, right], axis=1), slice(0, 3), slice(3, None), labellings)
+    sums = GroupCorrelations(np.concatenate([left, right], axis=1), slice(0, 3), slice(3, None), labellings)
     found = sums.changes(np.ones(15, dtype=bool), None).reshape(10, 3, 5)
     for index, labelling in enumerate(labellings.scheme.codes(np.arange(10))):
         mass, correlations = [], []
@@ -303,6 +304,7 @@ def test_of_very_many_rows_a_sample_is_looked_at_under_the_same_labellings(monke
     alone = relation_scores(
         rows[taken], Relabellings(_Given(labellings.scheme.codes(np.arange(100))[:, taken]), 2)
     )
+    assert (found.n_rows, alone.n_rows) == (200, 200)
     assert found.pairs[found.scores[0].argmax()].tolist() == [1, 2]
     np.testing.assert_allclose(found.scores, alone.scores, rtol=1e-5)
     np.testing.assert_allclose(found.correlations, alone.correlations, rtol=1e-5)
@@ -317,3 +319,16 @@ class _Given:
 
     def codes(self, indices: np.ndarray) -> np.ndarray:
         return self._codes[indices]
+
+
+def test_ranks_of_all_rows_treat_every_labelling_alike():
+    rng = np.random.default_rng(0)
+    rows = coupled(rng, 8, 3, pair=(0, 2))
+    rows[:, 1] = rows[:, 1] > 0
+    maxima = []
+    for codes in ([0, 0, 0, 0, 1, 1, 1, 1], [0, 1, 1, 0, 1, 0, 0, 1]):
+        # All 70 labellings, each time with another one observed.
+        design = relabelled(np.array(codes, dtype=np.uint8))
+        found = relation_scores(rows, design, within=False)
+        maxima.append(np.sort(np.column_stack([found.scores, found.rest]).max(axis=1)))
+    np.testing.assert_allclose(maxima[0], maxima[1], rtol=1e-4, atol=1e-4)

@@ -8,6 +8,7 @@ from scipy import stats
 
 from princdiff import select_features
 from princdiff.data.problem import Problem, Run
+from princdiff.inference import relations
 from princdiff.inference.selection import SelectionOptions, select
 
 QUICK = {"n_permutations": 199, "random_state": 0}
@@ -89,6 +90,34 @@ def test_product_of_two_named_features():
     assert reasons(result)["x5"] in ("together with x0 and x2", "together with x2 and x0")
 
 
+def with_parity(seed, n_features=8):
+    """The sign of feature 2 is that of the product of 0 and 5, in one group."""
+    _, X, y = noise(seed, 400, n_features)
+    X[y == 1, 2] = np.abs(X[y == 1, 2]) * np.sign(X[y == 1, 0] * X[y == 1, 5])
+    return X, y
+
+
+def test_three_features_of_which_no_two_go_together_differently():
+    X, y = with_parity(14)
+    result = select_features(X, y, n_permutations=499, random_state=0)
+    assert reasons(result) == {
+        "x0": "together with x2 and x5",
+        "x2": "together with x0 and x5",
+        "x5": "together with x0 and x2",
+    }
+    assert not result.relations["selected"].any()
+    assert set(result.table.loc[result.selected, "pvalue_adj"]) == {0.002 / 0.05}
+
+
+def test_one_of_three_may_be_named_already_but_features_must_not_be_many():
+    X, y = with_parity(14)
+    X[:, 0] += y
+    expected = {"x0": "alone", "x2": "together with x0 and x5", "x5": "together with x0 and x2"}
+    assert reasons(select_features(X, y, n_permutations=499, random_state=0)) == expected
+    X, y = with_parity(14, n_features=31)
+    assert found(select_features(X, y, n_permutations=499, random_state=0)) == set()
+
+
 @pytest.mark.parametrize("error", ["fwer", "fdr"])
 def test_nothing_under_permuted_labels(error):
     false = 0
@@ -109,7 +138,10 @@ def test_discovery_rate():
     truth = set(range(60))
     assert len(wide & truth) > len(narrow & truth) + 10
     assert len(wide - truth) <= 0.2 * len(wide)
-    assert "is expected to be one" in select_features(X, y, error="fdr", **QUICK).control
+    assert (
+        "at most a share of 0.05 is expected not to differ"
+        in select_features(X, y, error="fdr", **QUICK).control
+    )
 
 
 # ---------------------------------------------------------------- columns of a table
@@ -232,6 +264,19 @@ def suppressed(seed):
         X[:, j] = 0.8 * y + shared + 0.3 * rng.normal(size=300)
     X[:, 8] = shared + 0.3 * rng.normal(size=300)
     return X, y
+
+
+def test_it_is_said_where_pairs_are_judged_on_some_rows(monkeypatch):
+    X, y = np.random.default_rng(0).normal(size=(60, 4)), np.repeat([0, 1], 30)
+    assert "drawn at random" not in select_features(X, y, **QUICK).control
+    monkeypatch.setattr(relations, "_PAIR_WORK", 0.0)
+    monkeypatch.setattr(relations, "_FEWEST_ROWS", 40)
+    control = select_features(X, y, **QUICK).control
+    assert control.endswith("Pairs were judged on 40 rows drawn at random, single columns on all.")
+    monkeypatch.setattr(relations, "_PAIR_WORK", 1e12)
+    monkeypatch.setattr(relations, "_THREES_WORK", 0.0)
+    control = select_features(X, y, **QUICK).control
+    assert "Pairs" not in control and "Threes of columns were judged on 40 rows" in control
 
 
 def test_suppressors_are_named_only_along_directions():

@@ -129,4 +129,21 @@ def test_many_columns_are_counted():
     result = made_up(names=names)
     columns = result.columns.assign(selected=True, reason="alone")
     text = result_html(dataclasses.replace(result, columns=columns))
-    assert "… and 20 more that differ" in text
+    assert "… and 20 more that differ<" in text
+
+
+@pytest.mark.parametrize(
+    ("n_alone", "further"),
+    [
+        (27, "… and 17 more that differ, and 3 that differ only together with others"),
+        (10, "… and 20 more that differ only together with others"),
+        (4, "… and 20 more that differ only together with others"),
+    ],
+)
+def test_columns_beyond_the_table_are_counted_as_in_the_headline(n_alone, further):
+    result = made_up(names=[f"column {j}" for j in range(30)])
+    reasons = ["alone"] * n_alone + ["together with column 0"] * (30 - n_alone)
+    result = dataclasses.replace(result, columns=result.columns.assign(selected=True, reason=reasons))
+    assert f"{further}<" in result_html(result)
+    assert further in " ".join(result.summary().split())
+    assert f"{n_alone} of 30 columns differ" in result.summary().replace("Four", "4").replace("Ten", "10")

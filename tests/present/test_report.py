@@ -21,7 +21,7 @@ from princdiff.tables import Coding
 
 vl_convert = pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
 
-from princdiff.present import charts, page, vega  # noqa: E402
+from princdiff.present import charts, inference_charts, page, vega  # noqa: E402
 from princdiff.present.page_data import leading, page_data  # noqa: E402
 
 
@@ -57,9 +57,9 @@ class _Structure(HTMLParser):
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    from princdiff.present.report import render_report
+    from princdiff.present.page import render
 
-    return render_report(made_up())
+    return render(made_up())
 
 
 def test_the_page_is_well_formed_and_opens_with_the_answer(text):
@@ -161,14 +161,14 @@ def test_differences_are_told_with_their_intervals():
     intervals = page_data(dataclasses.replace(result, columns=columns))["columns"]["interval"]
     plain = [text.replace("\u00a0", " ").replace("\u2212", "-") for text in intervals]
     assert plain[0] == "mean +0.25 (-0.5 to any more)"
-    assert plain[1].startswith("proportion of plan = gold +25 (-50 to") and plain[2] == ""
+    assert plain[1].startswith("gold: +25 points (-50 to") and plain[2] == ""
 
 
 def test_the_headline_counts_all_pairs_and_mentions_one_that_can_be_seen():
     result = mixed()
     small = result.relations.assign(change=[0.05, 0.3], pvalue=0.01, selected=True)
     told = headline(dataclasses.replace(result, relations=small))
-    assert "income and plan = gold go together differently" in told and "so does one more pair" in told
+    assert "income and plan = gold are related differently" in told and "so is one more pair" in told
     hidden = result.relations.assign(change=[0.05, 0.03], pvalue=0.01, selected=True)
     assert "together" not in headline(dataclasses.replace(result, relations=hidden))
 
@@ -176,7 +176,7 @@ def test_the_headline_counts_all_pairs_and_mentions_one_that_can_be_seen():
 def test_pairs_are_told_with_their_correlations():
     structure = _Structure(page.render(mixed()))
     shown = " ".join(" ".join(structure.texts).split())
-    assert "These go together differently" in shown
+    assert "Pairs that are related differently" in shown
     assert "height and weight" in shown
     assert "0.80" in shown
     assert "\u22120.30" in shown
@@ -184,7 +184,7 @@ def test_pairs_are_told_with_their_correlations():
     # On a line of 200 from -1 to 1, with a margin of 8.
     places = [float(a["cx"]) for tag, a in structure.elements if tag == "circle"]
     assert places == pytest.approx([100 + 92 * 0.8, 100 - 92 * 0.3])
-    assert "These go together differently" not in page.render(made_up())
+    assert "Pairs that are related differently" not in page.render(made_up())
 
 
 def test_scales_hold_the_report_beside():
@@ -204,9 +204,28 @@ def test_scales_hold_the_report_beside():
 def test_counts_agree():
     shown = " ".join(" ".join(_Structure(page.render(mixed())).texts).split())
     assert "Four of 7 columns differ" in shown
-    assert "columns that differ by themselves 4 of 7 2 more take part together with others" in shown
-    assert "pairs that go together differently 1 " in shown
+    assert "columns that differ on their own 4 of 7 2 more differ only together with others" in shown
+    assert "pairs related differently 1 " in shown
     assert "may use 2 (dashed line); 12 of them got a weight" in shown
+
+
+def test_one_cell_is_marked_as_leading():
+    rng = np.random.default_rng(0)
+    before, after = rng.normal(size=(60, 3)), rng.normal([0, 0, 2], 1, size=(60, 3))
+    result = princdiff.compare(before, after, n_permutations=99)
+    assert len(set(result.test.cells)) == len(result.test.cells)
+    assert result.test.leading_cell.startswith("one column alone, by ")
+    assert page.render(result).count("<b>(led)</b>") == 1
+    # Files of before name several cells alike.
+    repeated = dataclasses.replace(
+        result.test,
+        cells=["one column alone"] * 2,
+        cell_pvalues=np.array([0.89, 0.01]),
+        leading_cell="one column alone",
+    )
+    shown = page.render(dataclasses.replace(result, test=repeated))
+    assert shown.count("<b>(led)</b>") == 1
+    assert '<b>(led)</b></td><td class="n">0.01' in shown
 
 
 def test_the_cells_of_the_test_are_told_in_words(text):
@@ -216,7 +235,7 @@ def test_the_cells_of_the_test_are_told_in_words(text):
 
 def test_every_chart_compiles(text):
     data = json.loads(_Structure(text).scripts[0])
-    data["charts"]["splits"] = charts.splits(np.array([0.1, 0.5]))
+    data["charts"]["splits"] = inference_charts.splits(np.array([0.1, 0.5]))
     for spec in data["charts"].values():
         assert vl_convert.vegalite_to_vega(spec)["marks"]
 
@@ -327,18 +346,18 @@ def test_far_outliers_do_not_flatten_the_picture():
 def test_groups_without_spread_are_drawn():
     spec = charts.projection([np.zeros(500), np.zeros(500)], [5, 5], ["a", "b"])
     assert all(np.isfinite(value["y"]) for value in spec["layer"][0]["data"]["values"])
-    assert charts.null(np.zeros(9), 0.0)["layer"]
+    assert inference_charts.null(np.zeros(9), 0.0)["layer"]
 
 
 def test_relabellings_can_be_seen_however_far_the_observed_statistic_is():
     values = np.random.default_rng(0).normal(size=199)
     for observed in (0.5, 8.0, 1e4):
-        spec = charts.null(values, observed)
+        spec = inference_charts.null(values, observed)
         low, high = spec["layer"][0]["encoding"]["x"]["scale"]["domain"]
         assert np.ptp(values) > 0.35 * (high - low)
         assert low < values.min() < values.max() < high
         drawn = any(layer["mark"]["type"] == "rule" for layer in spec["layer"])
-        assert drawn == (not charts.is_far(values, observed)) == (low < observed < high)
+        assert drawn == (not inference_charts.is_far(values, observed)) == (low < observed < high)
 
 
 def test_labels_are_short_and_distinct():

@@ -11,6 +11,7 @@ from benchmarks.certificates import small_problem
 from princdiff.data.labels import Labels
 from princdiff.datasets import make_block_gaussians
 from princdiff.divergences import get
+from princdiff.relaxation.aimed_plans import AimedPlans
 from princdiff.relaxation.bounds import ProofEffort, upper_bound
 from princdiff.relaxation.branch_and_bound import BranchAndBound, _halves, _with_next_feature
 from princdiff.relaxation.cone_bounds import Cones
@@ -155,13 +156,51 @@ def test_plans_touch_the_divergence_and_bound_it_elsewhere(n_groups, weighted):
     assert (product >= truth * (1 - 1e-9)).all()
 
 
-def test_only_the_features_of_the_support():
-    X, y = make_block_gaussians(6, 20, n_samples_second=15, random_state=0)
-    rows = GroupRows.from_rows(X, y)
+@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_forms_are_those_of_the_roots(n_groups, weighted):
+    rng = np.random.default_rng(n_groups)
+    y = np.repeat(np.arange(n_groups), rng.integers(5, 12, n_groups))
+    X = rng.normal(size=(len(y), 6))
+    rows = GroupRows.from_rows(X, y, rng.uniform(0.5, 2, len(y)) if weighted else None)
     supports, directions = np.array([[0, 3], [5, 2]]), np.array([[1.0, 0.5], [0.3, -1.0]])
-    whole, part = rows.gaps(supports, directions), rows.gaps(supports, directions, inside=True)
+    vectors = rng.normal(size=(2, 2, 2))
+    everywhere = np.zeros((2, 6))
+    np.put_along_axis(everywhere, supports, directions, axis=1)
+    roots = rows.gaps(np.tile(np.arange(6), (2, 1)), everywhere)
+    found = rows.forms(supports, directions, vectors, True)
+    inside = rows.gaps(supports, directions)
     for i in range(2):
-        np.testing.assert_array_equal(whole[i][:, supports[i]], part[i])
+        W = roots[i].T @ roots[i]
+        np.testing.assert_allclose(inside[i].T @ inside[i], W[np.ix_(supports[i], supports[i])], atol=1e-12)
+        np.testing.assert_allclose(found.cross[i], vectors[i] @ W[supports[i]], atol=1e-12)
+        np.testing.assert_allclose(found.pairs[i], found.cross[i][:, supports[i]] @ vectors[i].T, atol=1e-12)
+        np.testing.assert_allclose(found.squares[i], np.diag(W), atol=1e-12)
+        np.testing.assert_allclose(found.gaps[i].T @ found.gaps[i], W, atol=1e-5)
+
+
+@pytest.mark.parametrize("sizes", [(20, 20), (20, 13)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_aimed_plans_are_plans(sizes, weighted):
+    """Their quadratic form is nowhere below the divergence, and close to it where they aim at."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], sizes)
+    X = rng.normal(size=(len(y), 5)) * [1, 10, 0.1, 1, 1] + 3 * y[:, None]
+    weight = rng.uniform(0.5, 2, len(y)) if weighted else None
+    rows = GroupRows.from_rows(X, y, weight)
+    aimed = AimedPlans(rows)
+    assert aimed.available
+    V = rng.normal(size=(40, 5))
+    V /= np.linalg.norm(V, axis=1, keepdims=True)
+    truth = divergences(X, y, weight, V)
+    inside = np.array([rows.coordinates(v) for v in V])
+    for support in ([1], [0, 3]):
+        matrix = aimed.matrix(np.array(support), np.ones(len(support)))
+        form = np.einsum("vd,de,ve->v", inside, matrix, inside) * rows.unit**2
+        assert (form >= truth * (1 - 1e-9)).all()
+        at = np.zeros(5)
+        at[support] = 1.0
+        assert at @ matrix @ at < at @ rows.product_plan @ at
 
 
 def holds(cones, point):
@@ -175,7 +214,7 @@ def holds(cones, point):
 def test_cuts_lose_nothing():
     rng = np.random.default_rng(0)
     d = 4
-    cones = Cones(np.ones(1), np.array([[2]]), np.ones((1, 1, 1)), np.arange(d)[None] != 2)
+    cones = Cones(np.ones(1), np.array([[2]]), np.ones((1, 1, 1)), np.arange(d)[None] != 2, np.full(1, -1))
     metric = rng.uniform(0.5, 2, d)
     for feature in (0, 3, 1):
         allowed = np.zeros((len(cones), d, 2), dtype=bool)

@@ -38,6 +38,23 @@ def conic_value(X, y, penalty=0.0, weight=None):
     return problem.solve(solver=cp.CLARABEL)
 
 
+@pytest.mark.parametrize(("n", "m", "d"), [(6, 6, 8), (7, 5, 6), (10, 10, 8)])
+def test_rank_is_bounded_by_the_tight_pairs(n, m, d):
+    """The bound of docs/explanation/relaxation.md, by a solver of the problem as it is written there."""
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(n, d)), rng.normal(size=(m, d))
+    gaps = x[:, None] - z
+    B, u, v = cp.Variable((d, d), PSD=True), cp.Variable(n), cp.Variable(m)
+    rules = [cp.trace(B) == 1, v[0] == 0]
+    for i in range(n):
+        costs = np.einsum("ja,jb->jab", gaps[i], gaps[i]).reshape(m, d * d)
+        rules.append(costs @ cp.vec(B, order="C") >= u[i] + v)
+    cp.Problem(cp.Maximize(cp.sum(u) / n + cp.sum(v) / m), rules).solve(solver=cp.CLARABEL)
+    slack = np.einsum("ija,ab,ijb->ij", gaps, B.value, gaps) - u.value[:, None] - v.value
+    rank, tight = (np.linalg.eigvalsh(B.value) > 1e-4).sum(), (slack < 1e-4).sum()
+    assert rank * (rank + 1) / 2 <= tight - (n + m) + 2
+
+
 @pytest.mark.parametrize(
     ("n", "m", "d", "weighted", "penalty"),
     [

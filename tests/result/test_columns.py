@@ -93,7 +93,7 @@ def test_a_column_that_is_the_grouping_is_pointed_out():
     table = pd.DataFrame({"x": rng.normal(size=60), "alive": np.repeat(["no", "yes"], 30)})
     table["other"] = rng.choice(["a", "b"], 60)
     found = compare(table, groups=np.repeat([0, 1], 30), n_permutations=19)
-    notes = [note for note in found.notes if "without fail" in note]
+    notes = [note for note in found.notes if "determines the group" in note]
     assert len(notes) == 1 and "'alive'" in notes[0]
 
 
@@ -102,3 +102,18 @@ def test_bare_group_names_are_told_with_their_column():
     table = pd.DataFrame({"x": rng.normal(size=60), "survived": np.repeat([0, 1], 30)})
     found = compare(table, groups="survived", n_permutations=19)
     assert "survived = 0 and survived = 1" in found.summary().replace("\n", " ")
+
+
+def test_a_few_gaps_are_not_told_as_what_changed():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=300)
+    values[:2] = np.nan
+    frame = pd.DataFrame({"weight": values, "plan": rng.choice(["a", "b"], 300)})
+    groups = np.repeat(["old", "new"], [100, 200])
+    frame.loc[groups == "old", "weight"] += 3
+    columns = compare(frame, groups=groups, n_permutations=99, missing="impute").columns.set_index("column")
+    assert columns.loc["weight", "selected"]
+    assert (
+        columns.loc["weight", "change"].startswith("mean")
+        and "missing" not in columns.loc["weight", "change"]
+    )

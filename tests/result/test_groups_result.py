@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import matplotlib.pyplot as plt
@@ -12,6 +13,8 @@ import pandas as pd
 import pytest
 
 from princdiff import GroupsResult, compare_groups, load
+from princdiff.group_pairs import _table
+from princdiff.present.group_pages import groups_html
 
 OPTIONS = {"n_permutations": 59, "n_features": 1, "certify": False}
 NASTY = "</script><b>&\u202e$x$"
@@ -61,6 +64,20 @@ def test_columns_by_comparisons(pairs):
     assert pairs.columns_frame("selected").loc["weight"].tolist() == [False, True, True]
     with pytest.raises(ValueError, match="column must be"):
         pairs.columns_frame("nothing")
+
+
+def test_nothing_is_named_where_groups_do_not_differ_after_adjustment(pairs):
+    doubtful = {pair: replace(result, pvalue=0.03) for pair, result in pairs.results.items()}
+    assert doubtful["a", "c"].selected == ["weight"]
+    found = GroupsResult(_table(doubtful, "holm"), doubtful, "holm")
+    assert found.table["adjusted"].tolist() == pytest.approx([0.09] * 3)
+    assert found.table["features"].tolist() == ["", "", ""]
+    assert not found.to_frame()["selected"].any()
+    assert not found.columns_frame("selected").to_numpy().any()
+    assert ">weight<" in groups_html(pairs) and ">weight<" not in groups_html(found)
+    unadjusted = GroupsResult(_table(doubtful, "none"), doubtful, "none")
+    assert unadjusted.table["features"].tolist() == ["", "weight", "weight"]
+    assert unadjusted.columns_frame("selected").loc["weight"].tolist() == [False, True, True]
 
 
 def test_a_saved_file_is_read_back_exactly(pairs, tmp_path):

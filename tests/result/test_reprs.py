@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -35,8 +37,14 @@ def test_results_of_functions(make, request):
     assert len(text) < 400 and "\n" not in text and "array([" not in text
 
 
+def test_names_do_not_steer_the_terminal(compared):
+    hostile = dataclasses.replace(compared, groups={"\x1b]0;title\x07": 30, "b": 30})
+    for text in (repr(hostile), str(hostile)):
+        assert "\x1b" not in text and "\x07" not in text and "\\x1b]0;title" in text
+
+
 def test_a_comparison_and_its_parts(compared):
-    assert repr(compared) == "<DifferenceResult a vs b: p = 0.01, 1 columns differ>"
+    assert repr(compared) == "<DifferenceResult a vs b: p = 0.01, 1 column differs>"
     for name in ("test", "selection", "certificate", "path", "reference"):
         text = repr(getattr(compared, name))
         assert len(text) < 900 and "array([" not in text and "\n" not in text

@@ -84,11 +84,11 @@ def test_rows_are_saved_and_shown(tmp_path):
     result = princdiff.compare(before, after, show_rows=1, n_permutations=19)
     assert princdiff.load(result.save(tmp_path / "result.json")) == result
     page = result.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "Rows to look at" in page
+    assert "Typical rows" in page
     assert "none of the rows compared" not in page
     plain = princdiff.compare(before, after, n_permutations=19)
     page = plain.to_html(tmp_path / "plain.html").read_text(encoding="utf-8")
-    assert "Rows to look at" not in page
+    assert "Typical rows" not in page
 
 
 def test_a_file_without_rows_can_still_be_read(tmp_path):

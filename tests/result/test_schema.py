@@ -94,3 +94,13 @@ def test_a_comparison_has_two_groups(result, tmp_path, groups):
 
 def test_infinities_and_gaps():
     assert to_plain([np.inf, -np.inf, np.nan, np.float32(0.5)]) == ["Infinity", "-Infinity", None, 0.5]
+
+
+@pytest.mark.parametrize("table, column", [("columns", "kind"), ("table", "weight"), ("components", "scale")])
+def test_a_table_that_lost_a_column_is_refused(result, tmp_path, table, column):
+    content = result.to_dict()
+    names = content[table]["columns"]
+    names[names.index(column)] = "else"
+    (tmp_path / "damaged.json").write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=rf"damaged: result\.{table} lacks the column '{column}'"):
+        load(tmp_path / "damaged.json")

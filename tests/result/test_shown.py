@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,6 +37,15 @@ def mixture():
     rows = rng.standard_normal((160, 20))
     rows[80:] *= np.sqrt(3 / rng.chisquare(5, size=80))[:, None]
     return princdiff.compare(rows, groups=np.repeat(["a", "b"], 80), n_permutations=99)
+
+
+@pytest.fixture(scope="module")
+def drift():
+    """All columns a little higher."""
+    rng = np.random.default_rng(1)
+    rows = rng.standard_normal((160, 40))
+    rows[80:] += 0.11
+    return princdiff.compare(rows[:80], rows[80:], n_permutations=99)
 
 
 def test_the_sharpest_contrast_is_shown_where_it_is_another_direction(animals):
@@ -86,6 +93,15 @@ def test_one_direction_is_enough_where_the_other_is_no_sharper():
         result.plot_witness()
 
 
+def test_nothing_is_said_to_lead_where_no_difference_was_shown():
+    rng = np.random.default_rng(3)
+    rows, y = rng.standard_normal((60, 3)), np.repeat([0, 1], 30)
+    result = princdiff.compare(rows, groups=y, n_permutations=39)
+    assert result.pvalue > 0.05
+    assert result.test.leading == ""
+    assert "They differ" not in str(result)
+
+
 def test_local_structure_is_shown(lattice):
     assert lattice.pvalue <= 0.05
     assert "not along any one direction: in local structure" in wording.headline(lattice)
@@ -108,11 +124,14 @@ def test_local_structure_is_told_in_terminal_notebook_and_page(lattice, tmp_path
     assert 'id="witness"' in page and "Where the rows of slanted lie" in page
 
 
-def test_parts_in_a_witness_are_not_told_beside_columns_that_are_named(lattice):
-    told = [line for line in wording.witness_sentences(lattice) if "take part" in line]
-    assert len(told) == 1
-    named = replace(lattice, table=lattice.table.assign(selected=[True, False]))
-    assert not any("take part" in line for line in wording.witness_sentences(named))
+def test_nothing_else_is_told_beside_columns_that_are_named():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(["a", "b"], 100)
+    rows = rng.standard_normal((200, 8)) + 0.8 * (groups == "b")[:, None]
+    result = princdiff.compare(rows, groups=groups, n_permutations=99, random_state=0)
+    assert len(result.selected) == 8
+    assert result.witness is None
+    assert "typical" not in result.summary() and "most clearly" not in result.summary()
 
 
 def test_overall_spread_is_told_with_its_figures(mixture):
@@ -121,7 +140,20 @@ def test_overall_spread_is_told_with_its_figures(mixture):
     assert mixture.witness.axes[0] == "distance from the centre"
 
 
-@pytest.mark.parametrize("name", ["animals", "lattice", "mixture"])
+def test_a_drift_of_all_columns_is_told_and_shown(drift, tmp_path):
+    headline = wording.headline(drift)
+    assert "many features a little, mostly the same way" in headline
+    assert "are higher in Y than in X" in headline and "Along the sum of the scaled features" in headline
+    total, size = drift.contrasts
+    assert (total.name, total.led, size.led) == ("sum of the scaled features", True, False)
+    np.testing.assert_allclose(total.weights, 40**-0.5)
+    assert total.effect > size.effect and total.auc > 0.6
+    assert "score along the sum of the scaled features" in drift._repr_html_()
+    page = drift.to_html(tmp_path / "page.html").read_text()
+    assert "The sum of the scaled features</h2>" in page and 'data-chart="contrast"' in page
+
+
+@pytest.mark.parametrize("name", ["animals", "lattice", "mixture", "drift"])
 def test_saved_and_loaded(name, request, tmp_path):
     result = request.getfixturevalue(name)
     again = princdiff.load(result.save(tmp_path / "result.json"))

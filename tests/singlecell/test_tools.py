@@ -119,6 +119,18 @@ def test_within_groups_only_relationships_count():
     assert princdiff.get.pda_statistics(cells).loc[0, "location"] == pytest.approx(0.0, abs=1e-9)
 
 
+def test_within_groups_a_shift_is_no_difference_of_a_gene():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(90, 3))
+    values[60:, 0] += 2.0
+    values[60:, 1] = rng.choice([-1.0, 1.0], size=30)
+    for scale, named in (("pooled", ["g0", "g1"]), ("within", ["g1"])):
+        cells = make_cells(values)
+        princdiff.tl.pda(cells, "kind", scale=scale, n_permutations=199, values=None)
+        genes = princdiff.get.pda_df(cells)
+        assert sorted(genes.loc[genes["selected"], "gene"]) == named
+
+
 def test_the_test_is_the_permutation_test():
     cells = make_cells(sp.csr_matrix(expression(n_cells=60)))
     princdiff.tl.pda(cells, "kind", n_features=2, n_permutations=19, random_state=4)

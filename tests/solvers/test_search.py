@@ -13,7 +13,7 @@ from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
 from princdiff.datasets import make_block_gaussians, make_gaussian_pair
 from princdiff.divergences import Wasserstein2
-from princdiff.solvers import search
+from princdiff.solvers import effort
 from princdiff.solvers.ascent import Tolerance, ascend
 from princdiff.solvers.sparsity import Sparsity
 
@@ -212,13 +212,24 @@ def test_constant_features_get_no_weight(estimator, container):
 
 def test_the_budget_of_scans_may_be_smaller_than_the_number_of_features(monkeypatch):
     # Stands in for very many rows: a scan can afford a handful of features, fewer than the level.
-    small = replace(search.EFFORTS["default"], scan_elements=200)
-    monkeypatch.setitem(search.EFFORTS, "default", small)
+    small = replace(effort.EFFORTS["default"], scan_elements=200)
+    monkeypatch.setitem(effort.EFFORTS, "default", small)
     for kind in ("block", "integers"):
         X, y = make_problem(kind, 8, n_features=15, n_samples=12)
         for level in (2, 12):
             found = SPARDA(level, random_state=0).fit(X, y)
             assert 1 <= found.support_.sum() <= level
+
+
+@pytest.mark.parametrize(("level", "share"), [(4, 1.0), (20, 0.95), (201, 0.95)])
+def test_a_race_of_the_starts_ends_nearly_as_high_with_fewer_evaluations(level, share, monkeypatch):
+    # Few rows and many features make many hills: harder than the large tables that races are for.
+    X, y = make_problem("block", 3, n_features=201, n_samples=100)
+    patient = SPARDA(level, random_state=0).fit(X, y)
+    monkeypatch.setattr(effort, "_LARGE", 1)
+    raced = SPARDA(level, random_state=0).fit(X, y)
+    assert raced.divergences_[0] >= share * patient.divergences_[0] * (1 - 1e-6)
+    assert raced.n_iter_ < 0.7 * patient.n_iter_
 
 
 def test_a_rotation_turns_the_direction_with_it():

@@ -13,7 +13,7 @@ def test_columns_of_one_table_only():
     X = pd.DataFrame({"u": [1.5], "v": [2.5], "Body Mass": [1.5]})
     Y = pd.DataFrame({"u": [1.5], "w": [2.5], "body_mass": [1.5]})
     message = (
-        r"columns 'v', 'Body Mass' only in X; columns 'w', 'body_mass' only in Y "
+        r"columns 'v', 'Body Mass' are only in X; columns 'w', 'body_mass' are only in Y "
         r"\(spelled differently: 'Body Mass' and 'body_mass'\); rename them, leave them out with exclude=, "
         r"or name .* features="
     )
@@ -22,6 +22,12 @@ def test_columns_of_one_table_only():
     table = prepare(X, Y, features=["u"])
     assert table.features == ("u",)
     assert table.notes == ("2 columns not compared, as features= does not name them.",)
+
+
+def test_one_column_of_one_table_only():
+    both = pd.DataFrame({"u": [1.5], "score": [2.5]})
+    with pytest.raises(ValueError, match=r"^column 'score' is only in X; rename it, leave it out with excl"):
+        prepare(both, both[["u"]])
 
 
 def test_no_common_columns():

@@ -56,7 +56,6 @@ def test_parts_against_the_standard_library():
         ([datetime.time(9, 30), datetime.time(17, 0), None, datetime.time(9, 45)], ("hour",)),
         (["09:30", "17:00", "8:15:30", "9:45"], ("hour",)),
         (pd.period_range("2024-01", periods=4, freq="M"), ("month", "weekday", "days")),
-        (pd.to_timedelta([1, 30, 49, 50], unit="h"), ("weekday", "hour", "days")),
         ([datetime.date(2024, 5, 17), datetime.date(2024, 5, 18)] * 2, ("weekday", "days")),
     ],
 )

@@ -10,6 +10,7 @@ import pandas as pd
 
 from princdiff.data import parameters
 from princdiff.data.validate import check_choice
+from princdiff.printable import printable
 from princdiff.result import DifferenceResult
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ class BatchesResult:
     ----------
     frame : DataFrame with one row per batch, in their order
         Columns batch, rows, effect, low, high (about 95 % confidence, in standard deviations), pvalue,
-        adjusted (p-value adjusted for the number of batches), differs, columns (names of those that differ,
-        with the family-wise error over all columns and batches, the clearest first), changes (the same in
-        words).
+        adjusted (p-value adjusted for the number of batches), differs (the adjusted p-value is at most
+        ``alpha`` and the effect at least ``min_effect``), columns (names of those that differ, with the
+        family-wise error over all columns and batches, the clearest first), changes (the same in words).
     results : dict of str to DifferenceResult
         The comparison of each batch with the reference.
     reference : str
@@ -43,6 +44,8 @@ class BatchesResult:
         Batches that were not compared, and why.
     notes : list of str
         What was left out or changed.
+    min_effect : float or None
+        Effect that a batch needs as well to differ; None: any.
 
     Examples
     --------
@@ -64,6 +67,7 @@ class BatchesResult:
     alpha: float = LEVEL
     skipped: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    min_effect: float | None = None
 
     def to_frame(self, by: str = "batch") -> pd.DataFrame:
         """The answer as a table.
@@ -102,13 +106,31 @@ class BatchesResult:
         """Whether batches differ, since when, and in what."""
         count, total = int(self.frame["differs"].sum()), len(self.frame)
         if not count:
-            return f"None of {total} batches could be shown to differ from {self.reference}."
+            return self._none_differs(total)
         first = self.frame[self.frame["differs"]].iloc[0]
         what = f" in {first['changes']}" if first["changes"] else ""
         return (
             f"{count} of {total} batches differ{'s' if count == 1 else ''} from {self.reference}; the first "
             f"is {first['batch']} (adjusted p = {first['adjusted']:.2g}), which differs{what}."
         )
+
+    def _none_differs(self, total: int) -> str:
+        small = self.frame[self.too_small]
+        if small.empty:
+            return f"None of {total} batches could be shown to differ from {self.reference}."
+        opening = f"None of {total} batches differs from {self.reference} by the rule given"
+        if len(small) > 1:
+            return f"{opening}; {len(small)} have small p-values, but effects below {self.min_effect:.2g}."
+        only = small.iloc[0]
+        return (
+            f"{opening}; {only['batch']} has a small p-value (adjusted p = {only['adjusted']:.2g}), but its "
+            f"effect {only['effect']:.2g} is below {self.min_effect:.2g}."
+        )
+
+    @property
+    def too_small(self) -> pd.Series:
+        """Batches whose p-value is small, but whose effect is below ``min_effect``: they do not differ."""
+        return (self.frame["adjusted"] <= self.alpha) & ~self.frame["differs"]
 
     def summary(self, width: int = 100) -> str:
         """A text that a person reads: the answer, a chart of the effects, and the columns.
@@ -133,7 +155,7 @@ class BatchesResult:
 
     def __repr__(self) -> str:
         return (
-            f"<BatchesResult {len(self.frame)} batches against {self.reference}: "
+            f"<BatchesResult {len(self.frame)} batches against {printable(self.reference)}: "
             f"{int(self.frame['differs'].sum())} differ>"
         )
 

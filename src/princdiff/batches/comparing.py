@@ -20,14 +20,16 @@ from princdiff.batches.batch_rows import PERIODS, BatchPlan, plan_in_time, plan_
 from princdiff.batches.batches_result import LEVEL, BatchesResult
 from princdiff.comparison import check_options, compare
 from princdiff.data import parameters
-from princdiff.data.parameters import Choice, Either, Flag, Text
+from princdiff.data.parameters import Choice, Either, Flag, Number, Text
 from princdiff.result import DifferenceResult
+from princdiff.tables.frames import plural
 from princdiff.tables.readers import read
 
 # Parts of the reference that are compared with the rest of it, where it has no batches of its own.
 _PARTS = 5
 _FEWEST_ROWS = 2
 _NAMED = 3
+SKIPPED = "Batches not compared"
 
 
 def compare_batches(
@@ -38,6 +40,7 @@ def compare_batches(
     every: str = "month",
     band: bool = True,
     alpha: float = LEVEL,
+    min_effect: float | str | None = None,
     **options: Any,
 ) -> BatchesResult:
     """Compare batches of rows with a reference, one after the other.
@@ -52,13 +55,16 @@ def compare_batches(
         with dates: a table, the name of a period ("2024-01") or a list of them, or how many of the first
         periods; default 1.
     time : str, optional
-        Column of dates that tells the batch of each row. It is not compared.
+        Column of dates that assigns each row to a batch. It is not compared.
     every : {"hour", "day", "week", "month", "quarter", "year"}, default="month"
         Length of a batch.
     band : bool, default=True
-        Whether parts of the reference are compared with the rest of it, to tell what effect is usual.
+        Whether parts of the reference are compared with the rest of it, to see what effect is usual.
     alpha : float, default=0.05
         Level at which a batch differs, over all batches together.
+    min_effect : float or "auto", optional
+        Effect, in standard deviations, that a batch needs as well to differ; "auto": that of the part of the
+        reference that differs most from the rest of it. By default any.
     **options
         Passed to `compare`: features, missing, n_permutations, random_state ... A time budget is shared out
         among the comparisons.
@@ -80,11 +86,14 @@ def compare_batches(
     ('2024-08', ['age'])
     """
     parameters.check(
-        {"time": time, "every": every, "band": band, "alpha": alpha},
+        {"time": time, "every": every, "band": band, "alpha": alpha, "min_effect": min_effect},
         time=Either(Text(), None),
         every=Choice(*PERIODS),
         band=Flag(),
+        min_effect=Either(Number(0, closed="low"), "auto", None),
     )
+    if min_effect == "auto" and not band:
+        raise ValueError("min_effect='auto' is read off the parts of the reference, and needs band=True")
     for name in ("groups", "Y"):
         if name in options:
             raise ValueError(f"compare_batches: the batches are the groups; {name}= cannot be given")
@@ -96,19 +105,25 @@ def compare_batches(
         plan = plan_of_list(batches, reference)
     else:
         plan = plan_in_time(batches, reference, time, every)
-    return _compared(plan, band, alpha, options)
+    return _compared(plan, band, alpha, min_effect, options)
 
 
-def _compared(plan: BatchPlan, band: bool, alpha: float, options: dict[str, Any]) -> BatchesResult:
+def _compared(
+    plan: BatchPlan, band: bool, alpha: float, min_effect: float | str | None, options: dict[str, Any]
+) -> BatchesResult:
     reference = plan.reference.frame()
     options = dict(options)
     parts = plan.parts or (_random_parts(len(reference)) if band else [])
     if options.get("time_budget") is not None:
         options["time_budget"] /= len(plan.batches) + (len(parts) if band else 0)
+    _refuse_few_rows(f"the reference {plan.name!r}", len(reference), options)
     results: dict[str, DifferenceResult] = {}
+    rows: dict[str, int] = {}
     skipped: dict[str, str] = {}
     for name, table in plan.batches.items():
         batch = read(table, name)
+        rows[name] = batch.n_rows
+        _refuse_few_rows(f"batch {name!r}", batch.n_rows, options)
         if batch.n_rows < _FEWEST_ROWS:
             skipped[name] = "one row only"
             continue
@@ -120,26 +135,38 @@ def _compared(plan: BatchPlan, band: bool, alpha: float, options: dict[str, Any]
         raise ValueError("no batch has enough rows to be compared")
     notes = list(plan.notes)
     if skipped:
-        notes.append(
-            f"Batches not compared: {', '.join(f'{name} ({why})' for name, why in skipped.items())}."
-        )
+        notes.append(f"{SKIPPED}: {', '.join(f'{name} ({why})' for name, why in skipped.items())}.")
     notes += _common_notes(results)
-    frame = _frame(results, {name: read(plan.batches[name], name).n_rows for name in results}, alpha)
+    usual = _usual_effects(reference, parts, options) if band else (math.nan, math.nan)
+    least = usual[1] if min_effect == "auto" else None if min_effect is None else float(min_effect)
+    if least is not None and math.isnan(least):
+        least = None
+        notes.append("The reference has too few rows to say which effect is usual; none is asked of a batch.")
+    frame = _frame(results, rows, alpha, least)
     smallest = max(result.test.smallest_attainable_pvalue for result in results.values())
     if smallest * len(results) > alpha:
         notes.append(
             f"No p-value below {smallest:.2g} is possible, so that one of {len(results)} batches alone "
             f"cannot be shown to differ at {alpha:g} over all of them; use a larger n_permutations=."
         )
-    usual = _usual_effects(reference, parts, options) if band else (math.nan, math.nan)
-    return BatchesResult(frame, results, plan.name, len(reference), usual, alpha, skipped, notes)
+    return BatchesResult(frame, results, plan.name, len(reference), usual, alpha, skipped, notes, least)
 
 
-def _frame(results: Mapping[str, DifferenceResult], rows: Mapping[str, int], alpha: float) -> pd.DataFrame:
+def _refuse_few_rows(name: str, count: int, options: Mapping[str, Any]) -> None:
+    """Said here with the name of the batch, which `compare` does not know."""
+    least = options.get("min_rows")
+    if least is not None and count < least:
+        raise ValueError(f"{name} has {plural(count, 'row')}, fewer than min_rows={least}")
+
+
+def _frame(
+    results: Mapping[str, DifferenceResult], rows: Mapping[str, int], alpha: float, least: float | None
+) -> pd.DataFrame:
     adjusted = holm([result.pvalue for result in results.values()])
     records = []
     for (name, result), pvalue in zip(results.items(), adjusted, strict=True):
-        differs = bool(pvalue <= alpha)
+        # The one place that says so: texts, charts, files and exit codes all read it here.
+        differs = bool(pvalue <= alpha and (least is None or result.effect >= least))
         named = _named_columns(result, alpha / len(results)) if differs else []
         changes = result.columns.set_index("column")["change"]
         records.append(
@@ -194,7 +221,7 @@ def _usual_effects(
     reference: pd.DataFrame, parts: Sequence[NDArray[np.intp]], options: Mapping[str, Any]
 ) -> tuple[float, float]:
     """Effects of parts of the reference against the rest of it: no test, no selection."""
-    quick = {**options, "n_permutations": 0, "select": False, "progress": False}
+    quick = {**options, "n_permutations": 0, "select": False, "progress": False, "min_rows": None}
     effects = []
     for part in parts:
         inside = np.zeros(len(reference), dtype=bool)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from princdiff.cli import parser as types
 from princdiff.cli.outputs import check_outputs
 from princdiff.cli.streams import (
-    BAD_INPUT,
-    DIFFERENT,
     SAME,
     STANDARD_STREAM,
     distinct,
@@ -31,8 +30,7 @@ examples:
   princdiff compare before.csv after.csv --missing impute
   princdiff compare big/*.parquet --groups month --memory 2GB --html report.html
   princdiff compare visits.csv --groups visit --blocks patient --features age,weight --n-jobs 4
-  princdiff compare march.csv april.csv --fail-below 0.01 --min-effect 0.1 --quiet    in CI
-  zcat may.csv.gz | princdiff compare april.csv -
+  princdiff compare march.csv april.csv --min-rows 500 --fail-below 0.01 --min-effect 0.1 --quiet    in CI
 
 exit codes: 0 no difference by the rule given, or no rule; 1 they differ by it; 2 bad input; 130 interrupted
 """
@@ -69,7 +67,12 @@ def add(commands: argparse._SubParsersAction) -> None:
         metavar="FILE.json",
         nargs="?",
         const=STANDARD_STREAM,
-        help="write everything as JSON, to the standard output if no file is named",
+        help="write the result as JSON, to the standard output if no file is named",
+    )
+    files.add_argument(
+        "--save",
+        metavar="FILE",
+        help="write the same JSON to a file of any name, for princdiff score",
     )
     files.add_argument(
         "--show-rows",
@@ -78,7 +81,6 @@ def add(commands: argparse._SubParsersAction) -> None:
         default=0,
         help="show N typical rows of each group, and N that look like another group's",
     )
-    files.add_argument("--save", metavar="FILE", help="save the result, for princdiff score")
     types.add_output(files)
     rule = parser.add_argument_group("decision")
     rule.add_argument(
@@ -95,7 +97,7 @@ def add(commands: argparse._SubParsersAction) -> None:
 def add_table_options(rows: argparse._ActionsContainer, *, grouped: bool) -> None:
     """Which rows and columns are compared."""
     if grouped:
-        rows.add_argument("--groups", metavar="COL", help="the column of one file that tells the groups")
+        rows.add_argument("--groups", metavar="COL", help="the column of one file that holds the groups")
     rows.add_argument(
         "--features",
         metavar="A,B,C",
@@ -122,6 +124,12 @@ def add_table_options(rows: argparse._ActionsContainer, *, grouped: bool) -> Non
     )
     rows.add_argument(
         "--strict", action="store_true", help="a column that cannot be compared is an error, not a note"
+    )
+    rows.add_argument(
+        "--min-rows",
+        metavar="N",
+        type=types.positive_count,
+        help="refuse a table or group with fewer rows, with exit code 2",
     )
     if not grouped:
         return
@@ -213,6 +221,7 @@ def method_options(arguments: argparse.Namespace) -> dict[str, Any]:
         "missing": arguments.missing,
         "dates": arguments.dates,
         "strict": arguments.strict,
+        "min_rows": arguments.min_rows,
         "n_features": arguments.n_features,
         "n_components": arguments.n_components,
         "divergence": arguments.divergence,
@@ -250,18 +259,42 @@ def _run(arguments: argparse.Namespace) -> int:
             show_rows=arguments.show_rows,
             **method_options(arguments),
         )
+    if arguments.fail_below is not None:
+        from princdiff.result.decision import decide
+
+        # Kept with the result: a file or a report that says "differ" has to explain why the job passed.
+        result = replace(result, decision=decide(result, arguments.fail_below, arguments.min_effect))
     _print_answer(result, caught, arguments)
     written = _write(result, arguments)
-    code, decision = _decide(result, arguments)
-    if arguments.json != STANDARD_STREAM and not arguments.quiet:
-        screen = screen_of(sys.stdout, arguments)
+    decision = result.decision
+    undecided = decision is not None and decision.outcome == "undecided"
+    print_end(written, "" if decision is None or undecided else decision.sentence, arguments)
+    if decision is None:
+        return SAME
+    print_notes([decision.caution] if decision.caution else [], arguments, kind="warning")
+    if undecided:
+        return fail(
+            f"cannot decide by --fail-below {decision.fail_below:g}: {decision.reason}; use more "
+            "--n-permutations, more time or more rows",
+            arguments,
+        )
+    return decision.exit_code
+
+
+def print_end(written: Sequence[tuple[str, str]], decision: str, arguments: argparse.Namespace) -> None:
+    """What was written and what was decided; where little is printed, the decision is part of it."""
+    from princdiff.present.terminal import printable
+
+    if arguments.json == STANDARD_STREAM:
+        return
+    if arguments.quiet:
+        lines = [printable(decision)] if decision else []
+    else:
         lines = [f"{what}: {path}" for what, path in written]
-        lines += screen.prose(decision) if decision else []
-        if lines:
-            say("\n".join(["", *lines]))
-    if code == BAD_INPUT:
-        return fail(decision, arguments)
-    return code
+        lines += screen_of(sys.stdout, arguments).prose(decision) if decision else []
+        lines = ["", *lines] if lines else []
+    if lines:
+        say("\n".join(lines))
 
 
 def _tables(arguments: argparse.Namespace) -> tuple[Any, Any]:
@@ -311,28 +344,6 @@ def _write(result: DifferenceResult, arguments: argparse.Namespace) -> list[tupl
         result.to_html(arguments.html)
         written.append(("Report", arguments.html))
     return written
-
-
-def _decide(result: DifferenceResult, arguments: argparse.Namespace) -> tuple[int, str]:
-    """The exit code by the rule given, and the reason in words."""
-    if arguments.fail_below is None:
-        return SAME, ""
-    least, limit = arguments.min_effect or 0.0, arguments.fail_below
-    large, small = result.effect >= least, result.pvalue < limit
-    smallest = result.test.smallest_attainable_pvalue
-    smallest = smallest if smallest == smallest else 1.0
-    if large and not small and smallest >= limit:
-        return BAD_INPUT, (
-            f"cannot decide by --fail-below {limit:g}: no p-value below {smallest:.2g} was possible in the "
-            "test that was made; use more --n-permutations, more time or more rows"
-        )
-    sides = [f"p = {result.pvalue:.2g} is {'below' if small else 'not below'} {limit:g}"]
-    if arguments.min_effect is not None:
-        sides.append(f"the effect {result.effect:.2g} is {'at least' if large else 'below'} {least:g}")
-    joined = (", but " if large != small and len(sides) == 2 else " and ").join(sides)
-    if large and small:
-        return DIFFERENT, f"Decision: the groups differ by the rule given: {joined} (exit code 1)."
-    return SAME, f"Decision: no difference by the rule given: {joined} (exit code 0)."
 
 
 # Checks before the work -------------------------------------------------------------------------------------

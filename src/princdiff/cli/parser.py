@@ -14,7 +14,7 @@ exit codes:
   2    bad input or usage, or a rule that the test made cannot decide
   130  interrupted
 """
-FORMATS = "csv, tsv (also .gz), parquet, feather, npz, npy, h5ad; - is standard input"
+FORMATS = "csv, tsv (also .gz), parquet, feather, npz, npy, h5ad, zarr; - is stdin"
 _OPTION_COLUMN = 25
 _WIDTH = 100
 
@@ -78,7 +78,7 @@ def add_command(
 
 def add_output(files: argparse._ActionsContainer) -> None:
     """Options that all commands have."""
-    files.add_argument("--quiet", action="store_true", help="print the answer only, in one line")
+    files.add_argument("--quiet", action="store_true", help="print the answer in one line, and the decision")
     files.add_argument("--no-color", action="store_true", help="no colours (NO_COLOR is respected too)")
     # Named by the message that it helps with.
     files.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
@@ -109,6 +109,13 @@ def count(text: str) -> int:
     """A whole number, 0 or more."""
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"a whole number, 0 or more, is expected, got {text!r}")
+    return int(text)
+
+
+def positive_count(text: str) -> int:
+    """A whole number, 1 or more."""
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise argparse.ArgumentTypeError(f"a whole number, 1 or more, is expected, got {text!r}")
     return int(text)
 
 

@@ -81,11 +81,10 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.max_effect is None:
         return SAME
     apart = bool(worst["effect"] > arguments.max_effect)
-    if not arguments.quiet:
-        words = ("differs", "above", DIFFERENT) if apart else ("does not differ", "not above", SAME)
-        decision = (
-            f"Decision: the batch {words[0]} by the rule given: the effect {worst['effect']:.2g} is "
-            f"{words[1]} {arguments.max_effect:g} (exit code {words[2]})."
-        )
-        say("\n".join(["", *screen.prose(decision)]))
+    words = ("differs", "above", DIFFERENT) if apart else ("does not differ", "not above", SAME)
+    decision = (
+        f"Decision: the batch {words[0]} by the rule given: the effect {worst['effect']:.2g} is "
+        f"{words[1]} {arguments.max_effect:g} (exit code {words[2]})."
+    )
+    say(printable(decision) if arguments.quiet else "\n".join(["", *screen.prose(decision)]))
     return DIFFERENT if apart else SAME

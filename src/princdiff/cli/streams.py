@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
 
+from princdiff.caught_warnings import caught_warnings
+
 if TYPE_CHECKING:
     from princdiff.present.text_layout import Screen
 
@@ -33,8 +35,7 @@ def screen_of(stream: IO[str], arguments: argparse.Namespace) -> Screen:
 @contextmanager
 def warnings_as_notes(notes: list[str]) -> Iterator[None]:
     """Collect warnings as sentences, each once; those about versions of libraries are not for users."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with caught_warnings() as caught:
         for technical in (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ImportWarning):
             warnings.simplefilter("ignore", technical)
         yield
@@ -51,14 +52,14 @@ def distinct(notes: Sequence[str]) -> list[str]:
     return kept
 
 
-def print_notes(notes: Sequence[str], arguments: argparse.Namespace) -> None:
+def print_notes(notes: Sequence[str], arguments: argparse.Namespace, kind: str = "note") -> None:
     """Notes on the standard error, one line each."""
     from princdiff.present.terminal import printable
     from princdiff.present.text_layout import in_options
 
     screen = screen_of(sys.stderr, arguments)
     for note in notes:
-        print(screen.paint("note:", "33"), in_options(printable(note)), file=sys.stderr)
+        print(screen.paint(f"{kind}:", "33"), in_options(printable(note)), file=sys.stderr)
 
 
 def say(text: str) -> None:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from princdiff.cli import parser as types
-from princdiff.cli.compare import add_method_options, add_table_options, method_options
+from princdiff.cli.compare import add_method_options, add_table_options, method_options, print_end
 from princdiff.cli.outputs import check_outputs
 from princdiff.cli.streams import (
+    BAD_INPUT,
     DIFFERENT,
     SAME,
     STANDARD_STREAM,
     distinct,
+    fail,
     print_notes,
     say,
     screen_of,
@@ -49,7 +53,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("file", metavar="REFERENCE", help="what batches are compared with, or one table")
     parser.add_argument("batches", metavar="BATCH", nargs="*", help="files with the same columns, in order")
     time = parser.add_argument_group("one table")
-    time.add_argument("--time", metavar="COL", help="column of dates that tells the batch of each row")
+    time.add_argument("--time", metavar="COL", help="column of dates that assigns each row to a batch")
     time.add_argument(
         "--every",
         choices=("hour", "day", "week", "month", "quarter", "year"),
@@ -100,15 +104,15 @@ def _run(arguments: argparse.Namespace) -> int:
     with warnings_as_notes(caught):
         result = compare_batches(**_sources(arguments), **_options(arguments))
     notes = distinct([*result.notes, *_time_notes(result)])
-    _print_answer(result, notes, arguments)
-    written = _write(result, arguments)
-    code, decision = _decide(result, arguments)
-    if arguments.json != STANDARD_STREAM and not arguments.quiet:
-        lines = [f"{what}: {path}" for what, path in written]
-        lines += screen_of(sys.stdout, arguments).prose(decision) if decision else []
-        if lines:
-            say("\n".join(["", *lines]))
-    return code
+    decision = None if arguments.fail_below is None else _decide(result, arguments)
+    _print_answer(result, notes, decision, arguments)
+    written = _write(result, decision, arguments)
+    undecided = decision is not None and decision.exit_code == BAD_INPUT
+    print_end(written, "" if decision is None or undecided else decision.sentence, arguments)
+    if decision is None:
+        return SAME
+    print_notes([decision.caution] if decision.caution else [], arguments, kind="warning")
+    return fail(f"cannot decide: {decision.reason}", arguments) if undecided else decision.exit_code
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -150,8 +154,12 @@ def _sources(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
-    limit = arguments.fail_below
-    return {**method_options(arguments), **({} if limit is None else {"alpha": min(limit, 0.999)})}
+    options = method_options(arguments)
+    if arguments.fail_below is not None:
+        # A batch differs at alpha or below it; by the rule its p-value is below the limit.
+        options["alpha"] = math.nextafter(arguments.fail_below, 0.0)
+        options["min_effect"] = arguments.min_effect
+    return options
 
 
 def _time_notes(result: BatchesResult) -> list[str]:
@@ -160,21 +168,25 @@ def _time_notes(result: BatchesResult) -> list[str]:
     return [f"{name}: {note}" for name, part in result.results.items() for note in cut_short(part)]
 
 
-def _print_answer(result: BatchesResult, notes: list[str], arguments: argparse.Namespace) -> None:
+def _print_answer(
+    result: BatchesResult, notes: list[str], decision: _Decision | None, arguments: argparse.Namespace
+) -> None:
+    from princdiff.batches.comparing import SKIPPED
     from princdiff.present.batch_views import batches_lines
     from princdiff.printable import printable
 
     if arguments.json == STANDARD_STREAM:
         print_notes(notes, arguments)
-        say(_json(result))
+        say(_json(result, decision))
     elif arguments.quiet:
-        print_notes(_time_notes(result), arguments)
+        # A batch that was not looked at is not one that does not differ.
+        print_notes([*(note for note in notes if note.startswith(SKIPPED)), *_time_notes(result)], arguments)
         say(printable(result.headline()))
     else:
         say("\n".join(batches_lines(result, screen_of(sys.stdout, arguments), notes)))
 
 
-def _json(result: BatchesResult) -> str:
+def _json(result: BatchesResult, decision: _Decision | None) -> str:
     frame = result.frame.astype(object).where(result.frame.notna(), None)
     low, high = (edge if edge == edge else None for edge in result.band)
     return json.dumps(
@@ -183,6 +195,7 @@ def _json(result: BatchesResult) -> str:
             "reference_rows": result.reference_rows,
             "band": [low, high],
             "began": result.began,
+            "decision": None if decision is None else asdict(decision),
             "batches": json.loads(frame.to_json(orient="records")),
             "columns": json.loads(result.to_frame(by="column").to_json(orient="records")),
             "notes": result.notes,
@@ -192,7 +205,9 @@ def _json(result: BatchesResult) -> str:
     )
 
 
-def _write(result: BatchesResult, arguments: argparse.Namespace) -> list[tuple[str, str]]:
+def _write(
+    result: BatchesResult, decision: _Decision | None, arguments: argparse.Namespace
+) -> list[tuple[str, str]]:
     from princdiff.files import replacing, write_text
 
     written = []
@@ -201,7 +216,7 @@ def _write(result: BatchesResult, arguments: argparse.Namespace) -> list[tuple[s
         write_text(arguments.csv, frame.to_csv(index=False))
         written.append(("Batches", arguments.csv))
     if arguments.json and arguments.json != STANDARD_STREAM:
-        write_text(arguments.json, _json(result))
+        write_text(arguments.json, _json(result, decision))
         written.append(("JSON", arguments.json))
     if arguments.plot:
         from matplotlib.figure import Figure
@@ -214,20 +229,70 @@ def _write(result: BatchesResult, arguments: argparse.Namespace) -> list[tuple[s
     return written
 
 
-def _decide(result: BatchesResult, arguments: argparse.Namespace) -> tuple[int, str]:
-    """The exit code by the rule given, and the reason in words."""
-    if arguments.fail_below is None:
-        return SAME, ""
-    least = arguments.min_effect or 0.0
-    if least == "auto":
-        least = result.band[1] if result.band[1] == result.band[1] else 0.0
+@dataclass(frozen=True)
+class _Decision:
+    """What the rule says, as the JSON file has it."""
+
+    outcome: str
+    exit_code: int
+    fail_below: float
+    min_effect: float | None
+    differ: list[str]
+    reason: str
+    caution: str
+
+    @property
+    def sentence(self) -> str:
+        return f"Decision: {self.reason} (exit code {self.exit_code})."
+
+
+def _decide(result: BatchesResult, arguments: argparse.Namespace) -> _Decision:
+    """The outcome by the rule given: does any batch differ."""
     frame = result.frame
-    found = frame[(frame["adjusted"] < arguments.fail_below) & (frame["effect"] >= least)]
+    differ = [str(name) for name in frame.loc[frame["differs"], "batch"]]
     rule = f"adjusted p below {arguments.fail_below:g}"
-    if arguments.min_effect is not None:
-        rule += f" and an effect of at least {least:.2g}"
-    if len(found):
-        first = found.iloc[0]["batch"]
-        words = f"{len(found)} of {len(frame)} batches differ by the rule given, the first is {first}"
-        return DIFFERENT, f"Decision: {words}: {rule} (exit code 1)."
-    return SAME, f"Decision: no batch differs by the rule given: {rule} (exit code 0)."
+    if result.min_effect is not None:
+        rule += f" and an effect of at least {result.min_effect:.2g}"
+    outcome = "failed" if differ else "passed"
+    if differ:
+        count = f"{len(differ)} of {len(frame)} batches differ{'s' if len(differ) == 1 else ''}"
+        words = f"{count} by the rule given, the first is {differ[0]}"
+    else:
+        words = "no batch differs by the rule given"
+        # A rule that no outcome could have met would keep a pipeline green for ever.
+        smallest = min(part.test.smallest_attainable_pvalue for part in result.results.values())
+        large = result.min_effect is None or bool((frame["effect"] >= result.min_effect).any())
+        if large and not smallest * len(frame) < arguments.fail_below:
+            outcome = "undecided"
+            words = f"no adjusted p-value of {len(frame)} batches could be small enough, whatever the rows"
+            rule += "; use more --n-permutations"
+    return _Decision(
+        outcome=outcome,
+        exit_code={"passed": SAME, "failed": DIFFERENT}.get(outcome, BAD_INPUT),
+        fail_below=arguments.fail_below,
+        min_effect=result.min_effect,
+        differ=differ,
+        reason=f"{words}: {rule}",
+        caution=_caution(result, arguments),
+    )
+
+
+def _caution(result: BatchesResult, arguments: argparse.Namespace) -> str:
+    """Which batches have so few rows that they would pass whatever they hold."""
+    from princdiff.result.decision import asked_shift, too_few_rows
+
+    # What parts of the reference differ by is no size that anybody asked to find.
+    asked = None if arguments.min_effect == "auto" else arguments.min_effect
+    frame = result.frame[result.frame["adjusted"] > result.alpha]
+    few = [
+        f"{batch} ({rows} rows; {result.results[batch].test.detectable:.2g})"
+        for batch, rows in zip(frame["batch"], frame["rows"], strict=True)
+        if too_few_rows(result.results[batch], asked)
+    ]
+    if not few:
+        return ""
+    return (
+        f"so few rows can hardly show a difference of {asked_shift(asked):.2g} standard "
+        "deviations (in brackets the shift of one column that is found in four of five such tables): "
+        f"{', '.join(few)}"
+    )

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from princdiff.data.packed_codes import PackedCodes
 
 HELD_OUT = 255
 """Code of a row that takes no part in a labelling."""
@@ -21,8 +24,9 @@ class Labels:
 
     Parameters
     ----------
-    codes : array of shape (n_labellings, n_rows), dtype uint8
-        Group of each row, ``0 ... n_groups - 1``, or ``HELD_OUT``.
+    codes : array or PackedCodes of shape (n_labellings, n_rows), dtype uint8
+        Group of each row, ``0 ... n_groups - 1``, or ``HELD_OUT``. Packed ones can be looked at part by part,
+        and be taken; whoever compares groups needs them `unpacked`.
     n_groups : int
         Number of groups.
     weights : array of shape (n_rows,), optional
@@ -41,13 +45,15 @@ class Labels:
 
     def __init__(
         self,
-        codes: ArrayLike,
+        codes: ArrayLike | PackedCodes,
         n_groups: int,
         *,
         weights: NDArray[np.float64] | None = None,
         columns: NDArray[np.intp] | None = None,
     ) -> None:
-        self.codes = np.atleast_2d(np.asarray(codes, dtype=np.uint8))
+        self.codes: Any = codes
+        if not isinstance(codes, PackedCodes):
+            self.codes = np.atleast_2d(np.asarray(codes, dtype=np.uint8))
         self.n_groups = n_groups
         self.weights = weights
         self.columns = np.arange(len(self.codes)) if columns is None else columns
@@ -70,6 +76,11 @@ class Labels:
     def take(self, columns: NDArray) -> Labels:
         """Labels of some columns only (index or mask); labellings are shared, not copied."""
         return self._with_columns(self.columns[columns])
+
+    def unpacked(self, columns: slice) -> Labels:
+        """Labels of some columns, each with a labelling of its own, as bytes."""
+        codes = np.asarray(self.codes[self.columns[columns]])
+        return Labels(codes, self.n_groups, weights=self.weights)
 
     def repeat(self, times: int) -> Labels:
         """Each column ``times`` times in a row: several starts of the same problem."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from princdiff.data import parameters
 from princdiff.data.memory import DEFAULT_MEMORY, parse_memory
@@ -31,7 +32,7 @@ def open_rows(
     ----------
     source : path, list of paths, numpy.memmap, dask.array, backed AnnData or its X, h5py or zarr array
         Paths: .npy, .parquet, .h5ad, .zarr (an AnnData store). Several parquet files with the same columns
-        are one table: a list of them, a pattern such as "big/*.parquet", or their folder.
+        are one table: a list of them, a pattern such as ``"big/*.parquet"``, or their folder.
     memory : int or str, default="2GB"
         Budget for the whole process; blocks, batches and samples of rows are sized to it.
     layer : str, optional
@@ -137,27 +138,36 @@ def _from_mapped(array: Any, label: str, options: dict[str, Any]) -> RowChunks:
 
 def _from_store(path: Path, layer: str | None, options: dict[str, Any]) -> RowChunks:
     """X or a layer of an h5ad file or an AnnData zarr store, without reading the rest."""
-    extra("anndata", "anndata", f"reading {path.suffix}")
     try:
-        if path.suffix.lower() == ".h5ad":
-            group = extra("h5py", "anndata", "reading .h5ad").File(path, "r")
-        else:
-            group = extra("zarr", "anndata", "reading .zarr").open_group(str(path), mode="r")
+        group = _open_store(path)
         matrix = group["X"] if layer is None else group["layers"][layer]
     except KeyError as error:
         missing = "X" if layer is None else f"layer {layer!r}"
         raise ValueError(f"{path.name} has no {missing}") from error
-    except Exception as error:
-        raise ValueError(f"{path} is not a whole {path.suffix} file ({error})") from error
     rows = _from_stored(matrix, path.name, path, options)
-    rows.feature_names = _names_in_store(group)
+    names = np.asarray(_frame_in_store(group, "var").index, dtype=object)
+    rows.feature_names = names if all(isinstance(name, str) for name in names) else None
     return rows
 
 
-def _names_in_store(group: Any) -> Any:
+def obs_of_store(path: Path) -> pd.DataFrame:
+    """What an h5ad file or an AnnData zarr store says about its rows, without reading the rows."""
+    return _frame_in_store(_open_store(path), "obs")
+
+
+def _open_store(path: Path) -> Any:
+    extra("anndata", "anndata", f"reading {path.suffix}")
+    try:
+        if path.suffix.lower() == ".h5ad":
+            return extra("h5py", "anndata", "reading .h5ad").File(path, "r")
+        return extra("zarr", "anndata", "reading .zarr").open_group(str(path), mode="r")
+    except Exception as error:
+        raise ValueError(f"{path} is not a whole {path.suffix} file ({error})") from error
+
+
+def _frame_in_store(group: Any, name: str) -> pd.DataFrame:
     anndata_io = __import__("anndata.io", fromlist=["read_elem"])
-    names = np.asarray(anndata_io.read_elem(group["var"]).index, dtype=object)
-    return names if all(isinstance(name, str) for name in names) else None
+    return anndata_io.read_elem(group[name])
 
 
 def _from_stored(matrix: Any, label: str, path: Any, options: dict[str, Any]) -> RowChunks:

@@ -236,7 +236,7 @@ class File:
 
 
 class AxesRule:
-    """A matplotlib Axes, told by what it can do: matplotlib is not imported for this."""
+    """A matplotlib Axes, recognised by what it can do: matplotlib is not imported for this."""
 
     words = "a matplotlib Axes"
 
@@ -259,7 +259,7 @@ class Data:
 class DivergenceRule:
     """A name, an object or a function; `princdiff.divergences.get` says what is wrong.
 
-    With ``auto`` the function that is called may choose by itself.
+    With ``auto`` the function that is called may choose on its own.
     """
 
     auto: bool = False
@@ -315,6 +315,7 @@ RULES: dict[str, Rule] = {
     "features": Either(Names(), None),
     "exclude": Either(Names(), None),
     "strict": _FLAG,
+    "min_rows": Either(_COUNT, None),
     "select": _FLAG,
     "progress": _FLAG,
     "one_standard_error": _FLAG,

@@ -159,6 +159,8 @@ class Problem:
         validate.check_choice("scale", scale, (None, "pooled", "within"))
         estimator = BaseEstimator() if estimator is None else estimator
         rows = validate.check_rows(estimator, X, reset=True, streams=True, names=names)
+        for name, given in {"y": y, **vars(design)}.items():
+            validate.refuse_other_order(getattr(X, "index", None), given, name)
         classes, codes = validate.check_groups(y, rows.shape[0])
         weights = validate.check_weights(design.sample_weight, rows, codes, classes)
         blocks, block_names = validate.check_blocks(design.blocks, len(codes))
@@ -190,7 +192,7 @@ class Problem:
         permute: str = "auto",
         keys: NDArray[np.uint64] | None = None,
     ) -> Problem:
-        """A problem from a table that was made ready, whose numbers are not looked at again.
+        """A problem from a prepared table, whose numbers are not checked again.
 
         Parameters
         ----------
@@ -424,12 +426,6 @@ class Problem:
     def deflated(self, directions: NDArray[np.float64]) -> Problem:
         """The same rows without what they have along some directions, shape (n_directions, n_features)."""
         return self._with_samples(self.samples.deflated(directions))
-
-    def relabelled(self, codes: NDArray[np.uint8]) -> Problem:
-        """The same rows with other groups, shape (n_rows,)."""
-        other = replace(self, codes=codes)
-        other.__dict__["samples"] = self.samples
-        return other
 
     def _with_samples(self, samples: Samples) -> Problem:
         other = replace(self, _derived=True)

@@ -21,6 +21,8 @@ from princdiff.kernels.sparse import SparseProducts
 # A sparse feature is centred in its products, not in its values. From this many standard deviations between
 # zero and the mean on, single precision would leave less than four digits of it.
 _FAR = 300.0
+# Numbers of a scaled copy in double precision that is worth its memory (32 MB).
+_KEPT = 4_000_000
 
 
 class Products(Protocol):
@@ -266,10 +268,10 @@ class StreamedProducts:
 
 
 def products_in_memory(rows: NDArray | sp.csr_matrix, scaling: Scaling) -> Products:
-    """A scaled copy of the rows; in double precision dense ones are scaled as they pass instead."""
+    """A scaled copy of the rows; in double precision many dense ones are scaled as they pass instead."""
     if sp.issparse(rows):
         return scaling.apply(rows, kept=True)
-    if scaling.dtype == np.float64:
+    if scaling.dtype == np.float64 and rows.size > _KEPT:
         return StreamedProducts(ArrayBlocks(rows), scaling)
     scaled = np.empty(rows.shape, scaling.dtype)
     for block in row_blocks(rows):

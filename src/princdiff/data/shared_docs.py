@@ -1,4 +1,4 @@
-"""Texts of parameters that mean the same in several functions, written once.
+"""Parameters and examples that several docstrings share, written once.
 
 A line ``{name}`` in the docstring of a function or class that `with_shared_docs` decorates stands for the
 text of that name. What a function means differently it says itself.
@@ -43,7 +43,8 @@ subsample : int, "auto" or None, default="auto"
     many. None: search all rows.""",
     "certify": """
 certify : {"auto", True, False}, default="auto"
-    Compute an upper bound on what any direction could reach (two groups, ``metric="euclidean"``).
+    Compute an upper bound on what any direction could reach (squared Wasserstein distance,
+    ``metric="euclidean"``).
     "auto": where that costs no more than the fit.""",
     "sample_weight": """
 sample_weight : array of shape (n_rows,), optional
@@ -82,9 +83,30 @@ group : str, optional
     "one_direction": """
 component : int, default=1
     Which direction.""",
+    "bandwidth": """
+bandwidth : float, optional
+    Standard deviation of the Gaussian kernel, in standard deviations of all projected rows. Default:
+    Scott's rule ``n ** (-1 / 5)`` for the smallest group.""",
     "ax": """
 ax : Axes, optional
     Where to draw.""",
+}
+
+# Data that several examples begin with.
+EXAMPLES = {
+    "example_cells": """
+>>> import numpy as np
+>>> import anndata
+>>> import princdiff
+>>> expression = np.log1p(np.random.default_rng(0).poisson(2.0, size=(60, 8)) * 1.1)
+>>> expression[30:, 2] += 1.0
+>>> cells = anndata.AnnData(expression, obs={"tissue": ["cortex"] * 30 + ["hippocampus"] * 30})""",
+    "example_groups": """
+>>> import numpy as np
+>>> import princdiff
+>>> rng = np.random.default_rng(0)
+>>> X, y = rng.normal(size=(90, 3)), np.repeat(["a", "b", "c"], 30)
+>>> X[y == "c", 1] += 2""",
 }
 
 
@@ -120,5 +142,5 @@ def with_shared_docs(documented: Documented) -> Documented:
 
 
 def _indented(place: re.Match[str]) -> str:
-    lines = TEXTS[place[2]].strip("\n").splitlines()
+    lines = (TEXTS | EXAMPLES)[place[2]].strip("\n").splitlines()
     return "\n".join(place[1] + line for line in lines)

@@ -39,7 +39,7 @@ class FileState:
 
 
 class MappedRows(RowChunks):
-    """A NumPy array in a file. Each block is mapped by itself, so that what was read does not stay resident.
+    """A NumPy array in a file. Each block is mapped on its own, so that what was read does not stay resident.
 
     Parameters
     ----------

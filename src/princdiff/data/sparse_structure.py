@@ -25,7 +25,7 @@ def check_sparse(matrix: Any, label: str) -> None:
     >>> check_sparse(matrix, "rows.npz")
     Traceback (most recent call last):
         ...
-    ValueError: rows.npz: the sparse matrix is damaged (indices must be < 3); write it anew
+    ValueError: rows.npz: the sparse matrix is damaged (...must be < 3); write it anew
     """
     try:
         if matrix.format in ("csr", "csc", "bsr"):

@@ -44,6 +44,10 @@ def check_rows(
         if isinstance(X, RowChunks):
             return _check_chunks(estimator, X, reset, streams)
     _refuse_text_columns(X)
+    _refuse_other_entries(X)
+    if isinstance(X, np.ma.MaskedArray):
+        # What lies under a mask is no value; NaN is refused below, with the name of its column.
+        X = np.ma.filled(X.astype(np.float64), np.nan)
     if sp.issparse(X):
         check_sparse(X, "X")
     rows = validate_data(
@@ -99,9 +103,13 @@ def refuse_streams(rows: RowChunks) -> NoReturn:
 
 
 def _refuse_text_columns(X: Any) -> None:
-    """A DataFrame with text or dates: name the columns (an array has one dtype, which NumPy reports)."""
+    """A DataFrame with text, dates or two columns of one name: say which."""
     if not hasattr(X, "dtypes") or not hasattr(X, "columns"):
         return
+    names = pd.Index(map(str, X.columns))
+    if names.has_duplicates:
+        twice = names[names.duplicated()].unique().tolist()
+        raise ValueError(f"{_listed('column', twice)} in X more than once; rename or leave out the others")
     if len(X.columns) == 0:
         # Without a dtype to look at scikit-learn would stumble over the table before it counts.
         raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
@@ -114,6 +122,23 @@ def _refuse_text_columns(X: Any) -> None:
         raise ValueError(
             f"{_listed('column', wrong)} not numeric; leave out such columns or encode them as numbers"
         )
+
+
+def _refuse_other_entries(X: Any) -> None:
+    """An array that holds no numbers: say so, instead of a message from inside of NumPy."""
+    dtype = getattr(X, "dtype", None)
+    kind = getattr(dtype, "kind", "f")
+    if kind == "c":
+        raise ValueError(
+            "Complex data not supported: X holds complex numbers; pass real and imaginary parts as columns"
+        )
+    if kind in "mM":
+        raise ValueError(f"X holds dates or durations ({dtype}); encode them as numbers, missing ones as NaN")
+    if kind in "US":
+        try:
+            np.asarray(X, dtype=np.float64)
+        except ValueError as error:
+            raise ValueError(f"X holds text, but numbers are needed: {error}") from None
 
 
 def refuse_non_finite(rows: Any, names: NDArray | None) -> None:
@@ -172,6 +197,36 @@ def check_groups(y: Any, n_rows: int) -> tuple[NDArray, NDArray[np.uint8]]:
     return classes, small_codes
 
 
+def refuse_other_order(index: Any, entries: Any, name: str, label: str = "X") -> None:
+    """Refuse entries whose index has the rows in another order: they are matched by position.
+
+    Parameters
+    ----------
+    index : pandas Index or anything else
+        Of the rows; only an Index is looked at.
+    entries : Series, DataFrame or anything else
+        One entry for each row.
+    name, label : str
+        What messages call the entries and the rows.
+
+    Examples
+    --------
+    >>> X = pd.DataFrame({"age": [31, 40]}, index=["anna", "ben"])
+    >>> refuse_other_order(X.index, pd.Series([0, 1], index=["ben", "anna"]), "y")
+    Traceback (most recent call last):
+    ValueError: y has the rows of X in another order, by its index; pass y.loc[X.index], ...
+    """
+    if not isinstance(index, pd.Index) or not isinstance(entries, (pd.Series, pd.DataFrame)):
+        return
+    if entries.index.equals(index) or not (entries.index.is_unique and index.is_unique):
+        return
+    if len(entries.index.difference(index)) == 0:
+        raise ValueError(
+            f"{name} has the rows of {label} in another order, by its index; "
+            f"pass {name}.loc[{label}.index], or {name}.to_numpy() if the order is right"
+        )
+
+
 def _refuse_measurements(y: NDArray) -> None:
     """Numbers with fractions, nearly all different, are no groups."""
     if y.dtype.kind != "f" or (y == np.floor(y)).all():
@@ -200,7 +255,8 @@ def refuse_missing(y: NDArray, name: str) -> None:
     if missing.any():
         first = int(np.flatnonzero(missing)[0])
         raise ValueError(
-            f"Input {name} contains NaN: {int(missing.sum())} labels are missing, the first in row {first}"
+            f"Input {name} contains NaN: it is missing in {int(missing.sum())} of {len(y)} rows, "
+            f"the first is row {first}"
         )
 
 
@@ -223,8 +279,8 @@ def settle_weights(
     if len(negative):
         row = negative[0]
         raise ValueError(
-            f"sample_weight must not be negative: {len(negative)} are, "
-            f"the first is {weights[row]:g} in row {row}"
+            f"sample_weight must not be negative: it is in {len(negative)} of {len(weights)} rows, "
+            f"the first is row {row} with {weights[row]:g}"
         )
     empty = [str(name) for code, name in enumerate(classes) if not weights[codes == code].any()]
     if empty:

@@ -125,7 +125,7 @@ def _split_openml_madelon(
     length = _MADELON_TRAIN_ROWS if subset == "train" else _MADELON_VALID_ROWS
     opening = _MADELON_TRAIN_START if subset == "train" else _MADELON_VALID_START
     expected = (_MADELON_TRAIN_ROWS + _MADELON_VALID_ROWS, _MADELON_FEATURES)
-    # The opening numbers tell whether the rows are still in the order this relies on.
+    # The opening numbers show whether the rows are still in the order this relies on.
     if (
         values.shape != expected
         or len(labels) != len(values)

@@ -233,7 +233,7 @@ def _unique_names(names: Sequence[str]) -> list[str]:
 
 
 def _parse_geo_cells(path: Path, cell_id: np.ndarray) -> dict[str, np.ndarray]:
-    """Tissue, and what else GEO tells of each cell, in the order of `cell_id`."""
+    """Tissue, and what else GEO says of each cell, in the order of `cell_id`."""
     lines = _sample_lines(path)
     order = _order_of_cells(path, lines, cell_id)
     sources = [values for field, values in lines if field == "source_name_ch1"]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
+from princdiff.data.shared_docs import with_shared_docs
 from princdiff.divergences.density_grid import Binned, make_grid
 from princdiff.divergences.group_masses import group_pairs
 from princdiff.divergences.sorting import Workspace, scratch
@@ -141,6 +142,7 @@ class GridDivergence:
         return values, derivative
 
 
+@with_shared_docs
 class KullbackLeibler(GridDivergence):
     """Kullback-Leibler divergence of the second group's density from the first's: the mean log ratio.
 
@@ -149,9 +151,7 @@ class KullbackLeibler(GridDivergence):
 
     Parameters
     ----------
-    bandwidth : float, optional
-        Standard deviation of the kernel, in standard deviations of all projected rows. Default: Scott's
-        rule ``n ** (-1 / 5)`` for the smallest group.
+    {bandwidth}
 
     Examples
     --------
@@ -177,13 +177,13 @@ class KullbackLeibler(GridDivergence):
         return value, keep * logarithm, -keep * ratio
 
 
+@with_shared_docs
 class ReverseKullbackLeibler(KullbackLeibler):
     """Kullback-Leibler divergence of the first group's density from the second's; else as the other.
 
     Parameters
     ----------
-    bandwidth : float, optional
-        As in `KullbackLeibler`.
+    {bandwidth}
 
     Examples
     --------
@@ -205,6 +205,7 @@ class ReverseKullbackLeibler(KullbackLeibler):
         return value, by_first, by_second
 
 
+@with_shared_docs
 class JensenShannon(GridDivergence):
     """Jensen-Shannon divergence: mean Kullback-Leibler divergence from the average of the two densities.
 
@@ -212,9 +213,7 @@ class JensenShannon(GridDivergence):
 
     Parameters
     ----------
-    bandwidth : float, optional
-        Standard deviation of the kernel, in standard deviations of all projected rows. Default: Scott's
-        rule ``n ** (-1 / 5)`` for the smallest group.
+    {bandwidth}
 
     Examples
     --------
@@ -236,6 +235,7 @@ class JensenShannon(GridDivergence):
         return np.maximum(value, 0.0), by_first, by_second
 
 
+@with_shared_docs
 class Hellinger(GridDivergence):
     """Squared Hellinger distance: half the integrated squared difference of the roots of the densities.
 
@@ -243,9 +243,7 @@ class Hellinger(GridDivergence):
 
     Parameters
     ----------
-    bandwidth : float, optional
-        Standard deviation of the kernel, in standard deviations of all projected rows. Default: Scott's
-        rule ``n ** (-1 / 5)`` for the smallest group.
+    {bandwidth}
 
     Examples
     --------
@@ -266,6 +264,7 @@ class Hellinger(GridDivergence):
         return value, 0.5 * difference / p, -0.5 * difference / q
 
 
+@with_shared_docs
 class TotalVariation(GridDivergence):
     """Total variation distance: half the integrated absolute difference of the densities.
 
@@ -273,9 +272,7 @@ class TotalVariation(GridDivergence):
 
     Parameters
     ----------
-    bandwidth : float, optional
-        Standard deviation of the kernel, in standard deviations of all projected rows. Default: Scott's
-        rule ``n ** (-1 / 5)`` for the smallest group.
+    {bandwidth}
 
     Examples
     --------

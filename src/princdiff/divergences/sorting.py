@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from princdiff.data.labels import HELD_OUT, Labels
+from princdiff.data.ordering import stable_order
 
 _POSITION_BITS = 24
 _POSITION_MASK = np.uint64((1 << _POSITION_BITS) - 1)
@@ -125,7 +126,7 @@ def _order_by_argsort(projections: NDArray, labels: Labels) -> NDArray[np.intp]:
     parts = []
     for group in range(labels.n_groups):
         rows = labels.group_rows(group)
-        order = np.argsort(labels.gather(projections, group), axis=1, kind="stable")
+        order = stable_order(labels.gather(projections, group))
         rows = np.broadcast_to(rows, order.shape)
         parts.append(np.take_along_axis(rows, order, axis=1) + offset)
     return np.concatenate(parts, axis=1)
@@ -309,7 +310,7 @@ def _pooled_by_argsort(projections: NDArray, codes: NDArray[np.uint8], n_labelle
     """Reference route for float64 and for more rows than a key can count."""
     n_columns, n_rows = projections.shape
     values = np.where(codes == HELD_OUT, np.inf, projections)
-    rows = np.argsort(values, axis=1, kind="stable")[:, :n_labelled]
+    rows = stable_order(values)[:, :n_labelled]
     ranked = np.take_along_axis(values, rows, axis=1)
     fresh = TieScale.of_groups([ranked]).rises(ranked)
     codes = np.take_along_axis(np.broadcast_to(codes, projections.shape), rows, axis=1)

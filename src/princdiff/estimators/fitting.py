@@ -32,14 +32,14 @@ from princdiff.solvers.several_directions import Apart, constraints, is_spread, 
 from princdiff.solvers.solve import Solution, solve
 from princdiff.solvers.whitening import solve_whitened
 
-# "auto" looks for so many directions at most, and stops at the first that is not significant.
+# "auto" looks for this many directions at most, and stops at the first that is not significant.
 _MOST_COMPONENTS = 10
 _LEVEL = 0.05
 
 
 @dataclass(frozen=True)
 class Allowed:
-    """What a direction may have: so many features, or any number at a penalty."""
+    """What a direction may have: this many features, or any number at a penalty."""
 
     level: int
     penalty: float = 0.0

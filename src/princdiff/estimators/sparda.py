@@ -32,7 +32,7 @@ class SPARDA(PrincipalDifferences):
     Parameters
     ----------
     n_features : int, "auto" or None, default=None
-        At most so many features get a weight. "auto", or neither this nor ``penalty`` given: the number
+        At most this many features get a weight. "auto", or neither this nor ``penalty`` given: the number
         with the largest held-out divergence.
     penalty : float, "auto" or None, default=None
         Instead of a number of features: maximise divergence - penalty * (sum of absolute weights) ** 2

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from princdiff.data.problem import Problem
 from princdiff.data.stored_columns import StoredColumns
 from princdiff.inference import column_cells
-from princdiff.inference.alone import AloneScores, alone_scores_of
+from princdiff.inference.alone import FEWEST_NAMING, AloneScores, alone_scores_of, numbered
 from princdiff.inference.cells import Cell, tempered
 from princdiff.inference.contrasts import Contrasts, Relabellings
 from princdiff.inference.direction_cells import whitening_share
 from princdiff.inference.kernel_cells import KERNELS, MATRIX_ROWS, RowKernel, RowView, kernel_statistics
-from princdiff.inference.relabelling import Labelled, Scheme, SomeRows
+from princdiff.inference.relabelling import Labelled, Scheme, SomeRows, scheme_of
+from princdiff.inference.relations import relation_scores
 from princdiff.inference.sampling import random_order
 from princdiff.inference.scores import gamma_scores
 
@@ -34,6 +35,10 @@ _ROWS_PER_WHITENED = 2.5
 # where features are many, so that numbers are no more than these.
 _SAMPLED_ROWS, _FEWEST_SAMPLED, _SAMPLED_ELEMENTS = 50_000, 20_000, 5 * 10**6
 _LEAST_SHARE = 0.1
+# Labellings from which columns and pairs are scored among as many as are needed to name them.
+_FEWEST_REFINED = 99
+# Weight of the sum of all features, and features from which it is another thing than each of them.
+_TOTAL_WEIGHT, _FEWEST_SUMMED = 3.0, 3
 # A 0/1 feature counts in distances as if it had at least this standard deviation.
 _LEAST_SPREAD = 0.25
 
@@ -95,8 +100,24 @@ class ProductCells:
 
     @cached_property
     def alone(self) -> AloneScores:
-        """Scores of every column by itself."""
-        return alone_scores_of(self.problem, self.scheme, self.n_jobs)
+        """Scores of every column on its own."""
+        found = alone_scores_of(self.problem, self._scored_among, self.n_jobs)
+        return found.first(self.scheme.n_labellings)
+
+    @cached_property
+    def _scored_among(self) -> Labelled:
+        """Labellings by which columns and pairs are made comparable: more of them where few are tested.
+
+        Columns of a table with flags and categories compete by laws that are fitted to each of them, and few
+        labellings fit them badly. Those beyond the ones that are tested serve for nothing else.
+        """
+        scheme = self.scheme
+        few = _FEWEST_REFINED <= scheme.n_labellings - 1 < FEWEST_NAMING
+        if not few or not isinstance(scheme, Scheme) or scheme.exhaustive or _only_numbers(self.problem):
+            return scheme
+        found = scheme_of(self.problem, FEWEST_NAMING, self.seed)
+        # All labellings of a design are listed in an order of their own.
+        return scheme if found.exhaustive else found
 
     @cached_property
     def leading_pair(self) -> tuple[int, int] | None:
@@ -154,18 +175,29 @@ class ProductCells:
 
     def _columns(self) -> CellValues:
         units = self.alone.units
-        cells = [Cell("column", "one column", weight=_column_weight(self.problem))]
+        weight = _column_weight(self.problem)
+        cells = [Cell("column", "one column", weight=weight, detail="by all that is looked at in a column")]
         values = units.max(axis=1, keepdims=True)
-        # Mean and spread of a flag are its share, which the column by itself has shown.
+        # Mean and spread of a flag are its share, which the column on its own has shown.
         numbers = np.flatnonzero(np.array(self.problem.kinds) == "number")
         if len(numbers):
             rows = self.problem.rows
             rows = rows if len(numbers) == rows.shape[1] else rows[:, numbers]
             means, spreads = column_cells.moment_scores(rows, self.contrasts)
-            cells += [Cell("column", "one mean", weight=2.0), Cell("column", "one spread", weight=2.0)]
+            cells += [
+                Cell("column", "one mean", weight=2.0, detail="by its mean"),
+                Cell("column", "one spread", weight=2.0, detail="by its spread"),
+            ]
             values = np.column_stack([values, means.max(axis=1), spreads.max(axis=1)])
+        total = total_of_rows(self.problem)
+        if total is not None:
+            cells.append(Cell("total", "sum of features", weight=_TOTAL_WEIGHT))
+            values = np.column_stack([values, column_cells.total_scores(total, self.contrasts)])
         if units.shape[1] > 2:
-            cells += [Cell("columns", "sum over columns"), Cell("columns", "higher criticism", weight=0.25)]
+            cells += [
+                Cell("columns", "sum over columns", weight=0.25, detail="added up"),
+                Cell("columns", "higher criticism", weight=0.25, detail="by how many stand out"),
+            ]
             values = np.column_stack([values, column_cells.many_small(units)])
         return CellValues(cells, values)
 
@@ -178,18 +210,27 @@ class ProductCells:
     def _lengths(self, view: RowView, prefix: str) -> CellValues:
         scores = column_cells.length_scores(view.dense, self.contrasts)
         weight = 0.25 if prefix else 0.5
-        return CellValues([Cell("length", f"{prefix}lengths", weight=weight)], scores[:, None])
+        cell = Cell("length", f"{prefix}lengths", weight=weight, detail=_relative("", prefix))
+        return CellValues([cell], scores[:, None])
 
     @property
     def _pairs_affordable(self) -> bool:
         n_features = self.problem.n_features
         n_pairs = n_features * (n_features - 1) // 2
-        work = self.problem.n_rows * n_pairs * self.scheme.n_labellings
+        work = self.problem.n_rows * n_pairs * self._scored_among.n_labellings
         return 0 < n_pairs <= _MOST_PAIRS and work <= _PAIR_WORK and self._dense
 
     @cached_property
-    def _pairs(self) -> tuple[NDArray[np.float64], tuple[int, int]]:
-        return column_cells.pair_scores(self._raw, self.contrasts)
+    def _pairs(self) -> tuple[NDArray, tuple[int, int]]:
+        # As the selection judges them, so that a pair which it names is seen here too.
+        units = numbered(self.problem.units)[1]
+        design = Relabellings.of(self.problem, self._scored_among)
+        found = relation_scores(self._raw, design, units, self.n_jobs, within=False)
+        n_labellings = self.scheme.n_labellings
+        if not found.n_pairs:
+            return found.rest[:n_labellings], (0, 0)
+        first, second = found.pairs[found.scores[0].argmax()].tolist()
+        return np.maximum(found.scores.max(axis=1), found.rest)[:n_labellings], (first, second)
 
     @cached_property
     def _raw(self) -> NDArray:
@@ -211,14 +252,19 @@ class ProductCells:
 def _column_weight(problem: Problem) -> float:
     """Weight of the clearest column: in tables of flags and categories two thirds of all.
 
-    There differences of single columns are what people look for and find with a test per column; where all
-    are numbers, differences along directions deserve as much.
+    There differences of single columns are what people look for and find with a test per column, and a column
+    that is named must not be held back; where all are numbers, differences along directions deserve as much.
     """
-    return 2.0 if all(kind == "number" for kind in problem.kinds) else 60.0
+    return 2.0 if _only_numbers(problem) else 120.0
 
 
 def _pair_weight(problem: Problem) -> float:
-    return 0.3 if all(kind == "number" for kind in problem.kinds) else 12.0
+    """Weight of the clearest pair: in tables of flags and categories that of the pairs among names."""
+    return 1.0 if _only_numbers(problem) else 24.0
+
+
+def _only_numbers(problem: Problem) -> bool:
+    return all(kind == "number" for kind in problem.kinds)
 
 
 def _local_weight(problem: Problem) -> float:
@@ -226,25 +272,72 @@ def _local_weight(problem: Problem) -> float:
 
     In many dimensions all rows are about equally far from each other, and nothing is local.
     """
-    if problem.n_features == 1 or any(kind != "number" for kind in problem.kinds):
+    if problem.n_features == 1 or not _only_numbers(problem):
         return 2.0
     return float(np.clip(20 / problem.n_features, 2.0, 10.0))
 
 
-def _energy_weight(problem: Problem) -> float:
+def _energy_weight(problem: Problem, metric: str) -> float:
     """Weight of the energy distance: the more features there are, the more may differ a little."""
-    return float(np.clip(problem.n_features / 5, 4.0, 8.0))
+    numbers = _only_numbers(problem)
+    if metric == "whitened":
+        return float(np.clip(problem.n_features / 20, 1.0, 3.0 if numbers else 1.0))
+    return float(np.clip(problem.n_features / 4, 4.0, 16.0 if numbers else 8.0))
+
+
+def _covariance_weight(problem: Problem, metric: str) -> float:
+    """Weight of the covariances as a whole, which say most relative to those of all rows."""
+    if metric != "whitened":
+        return 0.1
+    return float(np.clip(problem.n_features / 10, 3.0, 6.0 if _only_numbers(problem) else 3.0))
 
 
 def _kernel_cell(kernel: RowKernel, prefix: str, problem: Problem) -> Cell:
     metric = "whitened" if prefix else "scaled"
     if kernel.shape == "products":
-        return Cell("covariance", f"{prefix}covariances", metric, weight=3.0 if prefix else 0.1)
+        weight = _covariance_weight(problem, metric)
+        return Cell("covariance", f"{prefix}covariances", metric, weight=weight, detail=_relative("", prefix))
     if kernel.shape == "energy":
-        return Cell("kernel", f"{prefix}energy", metric, weight=1.0 if prefix else _energy_weight(problem))
+        weight = _energy_weight(problem, metric)
+        detail = _relative("by the distances between rows", prefix)
+        return Cell("kernel", f"{prefix}energy", metric, weight=weight, detail=detail)
     local = "local " if kernel.quantile < 0.1 else ""
     weight = {0.005: _local_weight(problem), 0.05: 1.0}.get(kernel.quantile, 0.5)
-    return Cell("kernel", f"{prefix}{local}{kernel.shape} {kernel.quantile:g}", metric, weight=weight)
+    detail = _relative(f"by the closest {100 * kernel.quantile:g} % of distances between rows", prefix)
+    name = f"{prefix}{local}{kernel.shape} {kernel.quantile:g}"
+    return Cell("kernel", name, metric, weight=weight, detail=detail)
+
+
+def _relative(detail: str, prefix: str) -> str:
+    """What a cell looks at, and whether on whitened rows, which ``prefix`` says."""
+    whitened = "relative to the covariance of all rows" if prefix else ""
+    return ", ".join(part for part in (detail, whitened) if part)
+
+
+def summed_features(problem: Problem) -> NDArray[np.bool_]:
+    """Features that can be added up: numbers."""
+    return np.array(problem.kinds) == "number"
+
+
+def total_of_rows(problem: Problem) -> NDArray[np.float64] | None:
+    """The sum of the scaled numbers of every row, shape (n_rows,); None where they are too few.
+
+    Along it a small shift of all features in the same direction (sensors that drift, an overall level) is
+    clearer than in one of them, by the root of their number if they are independent. It is the same for
+    every labelling.
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0, 2.0, 3.0], [2.0, 5.0, 4.0], [1.0, 1.0, 1.0], [4.0, 0.0, 2.0]])
+    >>> total = total_of_rows(Problem.from_arrays(rows, [0, 0, 1, 1]))
+    >>> int(total.argmax())
+    1
+    """
+    numbers = summed_features(problem)
+    if numbers.sum() < _FEWEST_SUMMED:
+        return None
+    total = problem.samples.project(numbers[None].astype(np.float32))[0]
+    return np.asarray(total, dtype=np.float64) * problem.samples.unit
 
 
 def distance_factors(problem: Problem) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Which columns of a table differ by themselves, with control of the family-wise error.
+"""Which columns of a table differ on their own, with control of the family-wise error.
 
 A unit is a column as its owner sees it: a number, a 0/1 flag, a category with all its levels, a number
 with its "(missing)" mark. Every unit gets one score per labelling, comparable between units of any kind,
@@ -6,13 +6,13 @@ and the step-down maximum over units gives adjusted p-values (Westfall and Young
 
 A unit's scores depend on its own columns only. So whatever differs elsewhere, the scores of the units that
 do not differ have the distribution that the relabellings show, and the error is controlled strongly. A
-unit that merely goes with one that differs does not differ by itself, and is not named.
+unit that merely goes with one that differs does not differ on its own, and is not named.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,10 +38,13 @@ from princdiff.inference.pvalues import (
 )
 from princdiff.inference.relabelling import Labelled
 from princdiff.inference.scores import gamma_scores
+from princdiff.inference.sparse_columns import SparseColumn, SparseContrasts
 from princdiff.parallel import in_threads
 from princdiff.printable import short_repr
 
 ERRORS = ("fwer", "fdr")
+# Relabellings at least by which columns are named: with fewer, chance decides about names too often.
+FEWEST_NAMING = 499
 # Skewness of scores added up as inverse p-values, and of the largest of several scores, if nothing differs:
 # measured as 1.9 to 2.1 for features of many kinds, and 1.2 to 1.5 for 3 to 10 independent scores.
 _SUM_SKEWNESS, _MAXIMUM_SKEWNESS = 2.0, 1.4
@@ -80,10 +83,14 @@ class AloneScores:
     observed_units: NDArray[np.float64]
     observed_features: NDArray[np.float64]
 
+    def first(self, n_labellings: int) -> AloneScores:
+        """The scores of the first labellings only."""
+        return replace(self, units=self.units[:n_labellings], features=self.features[:n_labellings])
+
 
 @dataclass(frozen=True, repr=False)
 class AloneResult:
-    """Which units differ by themselves.
+    """Which units differ on their own.
 
     Attributes
     ----------
@@ -196,6 +203,7 @@ def alone_scores(
     unit_of = np.arange(n_features) if units is None else np.asarray(units, dtype=np.intp)
     rows = rows.tocsc() if sp.issparse(rows) else rows
     contrasts = Contrasts(labellings)
+    sparse = SparseContrasts.of(rows, labellings)
     n_values = _numbers_of_values(rows)
     binary, few = n_values <= 2, (n_values > 2) & (n_values <= MOST_VALUES)
     features = np.zeros((labellings.n_labellings, n_features), dtype=np.float32)
@@ -203,14 +211,12 @@ def alone_scores(
     pearson = _PearsonSums(unit_of, binary, labellings.n_labellings)
     ranks = RankFunctions(labellings.n_rows, labellings.weights)
 
-    def run(batch: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray, NDArray[np.float32] | None]:
-        if binary[batch[0]]:
-            shares = _SharesSeen(labellings.weights)
-            lines = (shares.noted(column) for column in each_column(rows, batch))
-            between = contrasts.between_lines(lines, len(batch))
-            scores = gamma_scores(between, prior=np.sqrt(8 / (labellings.n_groups - 1)))
-            return scores, scores[0], pearson.part(batch, between, np.array(shares.found))
-        own_few = bool(few[batch[0]])
+    def flags(batch: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        shares = _SharesSeen(labellings.weights)
+        lines = (shares.noted(column) for column in each_column(rows, batch))
+        return contrasts.between_lines(lines, len(batch)), np.array(shares.found)
+
+    def numbers(batch: NDArray[np.intp], own_few: bool) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         width = N_COLUMNS + (MOST_VALUES if own_few else 0)
         levels = _SharesSeen(labellings.weights)
         lines = (
@@ -220,11 +226,19 @@ def alone_scores(
         )
         between = contrasts.between_lines(lines, len(batch) * width)
         between = between.reshape(labellings.n_labellings, len(batch), width)
-        of_levels, prior = None, expected_skewness(labellings.n_groups)
+        return between, np.array(levels.found).reshape(len(batch), -1)
+
+    def run(batch: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray, NDArray[np.float32] | None]:
+        if binary[batch[0]]:
+            between, shares = flags(batch) if sparse is None else sparse.flags(batch)
+            scores = gamma_scores(between, prior=np.sqrt(8 / (labellings.n_groups - 1)))
+            return scores, scores[0], pearson.part(batch, between, shares)
+        own_few = bool(few[batch[0]])
+        between, shares = numbers(batch, own_few) if sparse is None else sparse.features(batch, own_few)
+        prior = expected_skewness(labellings.n_groups, n_values[batch] if own_few else None)
+        single = statistic_scores(statistics_of(between, shares if own_few else None), prior)
         if own_few:
-            of_levels = np.array(levels.found).reshape(len(batch), MOST_VALUES)
-            prior = expected_skewness(labellings.n_groups, n_values[batch])
-        single = statistic_scores(statistics_of(between, of_levels), prior)
+            single = np.concatenate([single, _clearest_value(between, labellings.n_groups)], axis=2)
         return added_scores(single), best_of_several(single[0].max(axis=1), single.shape[2]), None
 
     batches = [
@@ -240,6 +254,25 @@ def alone_scores(
         pearson.add(sums)
     unit_scores, clearest = _unit_scores(features, observed, unit_of, pearson, labellings.n_groups)
     return AloneScores(unit_scores, features, unit_of, clearest, observed)
+
+
+def _clearest_value(between: NDArray[np.float32], n_groups: int) -> NDArray[np.float32]:
+    """Scores of the value of a feature with few values whose share differs most, as of a level of a category.
+
+    Parameters
+    ----------
+    between : array of shape (n_labellings, n_features, N_COLUMNS + MOST_VALUES)
+        Sums of squares; see `statistics_of`.
+    n_groups : int
+        Number of groups.
+
+    Returns
+    -------
+    array of shape (n_labellings, n_features, 1), float32
+    """
+    shares = between[:, :, N_COLUMNS:]
+    scores = gamma_scores(shares.reshape(len(shares), -1), prior=np.sqrt(8 / (n_groups - 1)))
+    return gamma_scores(scores.reshape(shares.shape).max(axis=2), prior=_MAXIMUM_SKEWNESS)[:, :, None]
 
 
 def statistic_scores(
@@ -442,6 +475,9 @@ def _numbers_of_values(rows: Any) -> NDArray[np.intp]:
     """How many values each feature has, counted up to one more than ``MOST_VALUES``."""
     n_features = rows.shape[1]
     found = np.zeros(n_features, dtype=np.intp)
+    if sp.issparse(rows) and rows.shape[0] >= MANY_ROWS:
+        counts = [len(SparseColumn.of(rows, feature).values) for feature in range(n_features)]
+        return np.minimum(counts, MOST_VALUES + 1)
     for feature, column in enumerate(each_column(rows, np.arange(n_features))):
         few = len(np.unique(column[:_HEAD])) <= MOST_VALUES
         found[feature] = _count_of_values(column) if few else MOST_VALUES + 1

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Family = Literal[
-    "direction", "column", "columns", "pair", "given", "kernel", "length", "covariance", "learner"
+    "direction", "column", "columns", "total", "pair", "given", "kernel", "length", "covariance", "learner"
 ]
 
 
@@ -27,8 +27,9 @@ class Cell:
     ----------
     family : str
         What kind of difference it sees: "direction", "column" (one column alone), "columns" (many a
-        little), "pair" (the dependence of two), "given" (one column with all others held fixed),
-        "kernel", "length" (of rows: overall spread), "covariance" (as a whole) or "learner".
+        little), "total" (many a little, mostly the same way), "pair" (the dependence of two), "given" (one
+        column with all others held fixed), "kernel", "length" (of rows: overall spread), "covariance" (as a
+        whole) or "learner".
     name : str
         Short and unique.
     metric : str
@@ -37,11 +38,15 @@ class Cell:
         Features of a direction at most; 0 for other cells.
     weight : float
         Weight of its inverse p-value.
+    detail : str
+        What sets it apart from other cells that see the same kind of difference.
 
     Examples
     --------
     >>> Cell("direction", "euclidean 3", "euclidean", 3).sentence
     'one direction of at most 3 features'
+    >>> Cell("column", "one mean", detail="by its mean").words
+    'one column alone, by its mean'
     """
 
     family: Family
@@ -49,6 +54,7 @@ class Cell:
     metric: str = "scaled"
     level: int = 0
     weight: float = 1.0
+    detail: str = ""
 
     @property
     def key(self) -> tuple[str, int]:
@@ -77,15 +83,30 @@ class Cell:
             return "local structure" if "local" in self.name else "many features together"
         return _SENTENCES[self.family]
 
+    @property
+    def words(self) -> str:
+        """What it looks at, in words that no other cell of a test has."""
+        return f"{self.sentence}, {self.detail}" if self.detail else self.sentence
+
 
 # Scores (-log of p-values) that are about the same.
 _NEAR = 2.0
 # Features of a direction that can be named one by one.
 _FEW = 10
-_COMPLEXITY = {"column": 0, "pair": 1, "given": 4, "columns": 4, "length": 7, "covariance": 8, "learner": 10}
+_COMPLEXITY = {
+    "column": 0,
+    "pair": 1,
+    "total": 4,
+    "given": 4,
+    "columns": 4,
+    "length": 7,
+    "covariance": 8,
+    "learner": 10,
+}
 _SENTENCES = {
     "column": "one column alone",
     "columns": "many features a little",
+    "total": "the sum of all features",
     "pair": "the dependence of two features",
     "given": "one feature, given all others",
     "length": "overall spread",

@@ -1,8 +1,8 @@
-"""What single columns, pairs of columns and lengths of rows show, summed up in one number per labelling.
+"""What single columns and lengths of rows show, summed up in one number per labelling.
 
 Every labelling of a test gets, from matrix products alone: the score of the column that stands out most, how
-many columns stand out a little, the score of the best pair of columns (a changed dependence), of the best
-column given all others, and of the lengths of the rows (a change of overall spread).
+many columns stand out a little, the score of the best column given all others, and of the lengths of the rows
+(a change of overall spread). Pairs of columns are scored as the selection scores them: `relations`.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from princdiff.data.stored_columns import StoredColumns
 from princdiff.inference.alone import combined_scores, each_column
 from princdiff.inference.contrasts import MANY_ROWS, Contrasts
-from princdiff.inference.feature_columns import RankFunctions, feature_columns, statistics_of
-from princdiff.inference.scores import gamma_scores, left_out_moments, survival_score
+from princdiff.inference.feature_columns import (
+    RankFunctions,
+    feature_columns,
+    lines_of_values,
+    statistics_of,
+)
+from princdiff.inference.scores import gamma_scores, survival_score
+from princdiff.inference.sparse_columns import SparseContrasts
 
-# Pairs that are scored exactly in each labelling: those that stand out most by a plain z-score.
-_SCORED_PAIRS = 3
 # Values of columns held at a time.
 _MEAN_ELEMENTS = 16_000_000
 # Excess kurtosis over rows up to which a mean is taken as normal: its own excess is no more than this.
 _NEARLY_NORMAL = 0.02
-# Products of columns made at a time.
-_PAIR_BLOCK = 256
 
 
 def many_small(scores: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -72,6 +72,9 @@ def moment_scores(rows: Any, contrasts: Contrasts) -> tuple[NDArray[np.float32],
     -------
     means, spreads : arrays of shape (n_labellings, n_features)
     """
+    sparse = SparseContrasts.of(rows, contrasts.labellings)
+    if sparse is not None:
+        return _sparse_moment_scores(sparse, rows.shape[1], contrasts.labellings.n_groups - 1)
     if rows.shape[0] >= MANY_ROWS or isinstance(rows, StoredColumns):
         columns = partial(each_column, rows, np.arange(rows.shape[1]))
         return (
@@ -86,6 +89,30 @@ def moment_scores(rows: Any, contrasts: Contrasts) -> tuple[NDArray[np.float32],
         means.append(_chi_squared_scores(block, contrasts))
         spreads.append(_chi_squared_scores(np.abs(block - np.median(block, axis=0)), contrasts))
     return np.concatenate(means, axis=1), np.concatenate(spreads, axis=1)
+
+
+def _sparse_moment_scores(
+    sparse: SparseContrasts, n_features: int, freedom: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The same of many sparse rows, from the values that each column has."""
+    parts, plain = [], np.empty((2, n_features), dtype=bool)
+    for feature in range(n_features):
+        column = sparse.column(feature)
+        # The first two are the values, scaled, and their distances from the median.
+        table = lines_of_values(column.values, column.counts)[:, :2]
+        parts.append(sparse.between(column, table))
+        n_rows = column.counts.sum()
+        centred = table - column.counts @ table / n_rows
+        second, fourth = (column.counts @ centred**power / n_rows for power in (2, 4))
+        plain[:, feature] = fourth / np.where(second > 0, second**2, np.inf) - 3 < _NEARLY_NORMAL * n_rows
+    between = np.stack(parts, axis=1)
+    means, spreads = (_nearly_normal_scores(between[:, :, k], plain[k], freedom) for k in range(2))
+    return means, spreads
+
+
+def total_scores(total: NDArray, contrasts: Contrasts) -> NDArray[np.float32]:
+    """Scores of the difference in the mean of one number per row, shape (n_labellings,)."""
+    return _chi_squared_scores(np.asarray(total, dtype=np.float64)[:, None], contrasts)[:, 0]
 
 
 def _chi_squared_scores(columns: NDArray[np.float64], contrasts: Contrasts) -> NDArray[np.float32]:
@@ -167,71 +194,3 @@ def given_others(
     n_columns = columns.shape[1]
     paired = np.stack([between[:, :n_columns], between[:, n_columns:]], axis=2)
     return combined_scores(paired).max(axis=1)
-
-
-def pair_scores(rows: NDArray, contrasts: Contrasts) -> tuple[NDArray[np.float64], tuple[int, int]]:
-    """Score of the pair of columns whose dependence differs most between the groups.
-
-    Parameters
-    ----------
-    rows : array of shape (n_rows, n_features)
-        Numbers; only their order within a column matters.
-    contrasts : Contrasts
-        Labellings.
-
-    Returns
-    -------
-    scores : array of shape (n_labellings,)
-        Of the best pair of each labelling.
-    pair : (int, int)
-        The observed labelling's.
-    """
-    standard = normal_scores(rows)
-    first, second = np.triu_indices(rows.shape[1], 1)
-    best = np.full(contrasts.labellings.n_labellings, -np.inf)
-    leading = (0, 0)
-    for start in range(0, len(first), _PAIR_BLOCK):
-        one, other = first[start : start + _PAIR_BLOCK], second[start : start + _PAIR_BLOCK]
-        between = contrasts.between(standard[:, one] * standard[:, other]).astype(np.float64)
-        scores, places = _best_scores(between)
-        if scores[0] > best[0]:
-            leading = (int(one[places[0]]), int(other[places[0]]))
-        best = np.maximum(best, scores)
-    return best, leading
-
-
-def _best_scores(between: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """The best gamma score of each labelling and its column, scoring the few largest z-scores only."""
-    usable = np.ptp(between, axis=0) > 0
-    if not usable.any():
-        return np.zeros(len(between)), np.zeros(len(between), dtype=np.intp)
-    moments = left_out_moments(between[:, usable])
-    z = (between[:, usable] - moments.mean) / np.where(moments.spread > 0, moments.spread, np.inf)
-    count = min(_SCORED_PAIRS, z.shape[1])
-    top = np.argpartition(-z, count - 1, axis=1)[:, :count]
-    scores = survival_score(
-        np.take_along_axis(z, top, axis=1), np.take_along_axis(moments.skewness, top, axis=1)
-    )
-    best = scores.argmax(axis=1)
-    row = np.arange(len(z))
-    return scores[row, best], np.flatnonzero(usable)[top[row, best]]
-
-
-def normal_scores(rows: NDArray) -> NDArray[np.float32]:
-    """Columns with their ranks put on the normal distribution, mean zero and unit spread; ties share.
-
-    Examples
-    --------
-    >>> normal_scores(np.array([[1.0], [5.0], [100.0]])).ravel().round(2)
-    array([-1.22,  0.  ,  1.22], dtype=float32)
-    """
-    ranks = rankdata(rows, axis=0)
-    values = ndtri((ranks - 0.5) / len(rows))
-    values -= values.mean(axis=0)
-    spread = values.std(axis=0)
-    return (values / np.where(spread > 0, spread, np.inf)).astype(np.float32)
-
-
-def rescored(values: NDArray) -> NDArray[np.float32]:
-    """Comparable scores of one statistic of all labellings, shape (n_labellings,)."""
-    return gamma_scores(np.asarray(values, dtype=np.float64)[:, None])[:, 0]

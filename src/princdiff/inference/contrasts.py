@@ -32,7 +32,7 @@ _PREPARED_ELEMENTS = 200_000
 # Rows from which columns are made and standardised one by one, numbers of such columns held at a time, and
 # columns: with the weights as many as the sums take side by side.
 MANY_ROWS = 200_000
-_LINE_ELEMENTS, _MOST_LINES = 60_000_000, 15
+_LINE_ELEMENTS, _MOST_LINES = 150_000_000, 15
 # Bytes of memberships that are kept, of more than two groups.
 _KEPT_BYTES = 200_000_000
 

@@ -15,6 +15,7 @@ the original rows: each of these keeps its label, its block and the shape of its
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +26,8 @@ from princdiff.data.problem import Problem
 
 # Singular values of standardised covariates below this share of the largest are linear dependence.
 _DEPENDENT = 1e-10
+# A group whose members are predicted to within this is determined by the covariates.
+_EXPLAINED = 1e-8
 
 
 def without_covariates(problem: Problem) -> Problem:
@@ -63,6 +66,7 @@ def without_covariates(problem: Problem) -> Problem:
         members = problem.blocks[:, None] == np.arange(problem.blocks.max() + 1)
         basis = covariate_basis(np.column_stack([problem.covariates, members.astype(np.float64)]))
     _refuse_too_many(basis, n_covariates, problem)
+    _warn_of_explained_groups(basis, problem)
     rows, kept = unexplained_rows(problem.dense_rows("covariates"), basis)
     left = np.bincount(problem.codes[kept], minlength=problem.n_groups)
     if left.min() < 2:
@@ -85,6 +89,21 @@ def _refuse_too_many(basis: NDArray[np.float64], n_covariates: int, problem: Pro
         f"{n_covariates} covariates and {len(problem.block_names)} blocks for {n_rows} rows leave too little "
         "to compare: with pairs, take differences within the pairs instead of giving covariates"
     )
+
+
+def _warn_of_explained_groups(basis: NDArray[np.float64], problem: Problem) -> None:
+    """A difference of means that goes with a covariate altogether is taken out with it: say so."""
+    members = (problem.codes[:, None] == np.arange(problem.n_groups)).astype(np.float64)
+    left = np.abs(members - basis @ (basis.T @ members)).max(axis=0)
+    sizes = zip(problem.classes, left, strict=True)
+    explained = sorted(str(name) for name, size in sizes if size < _EXPLAINED)
+    if explained:
+        named = " and ".join(map(repr, explained[:3])) + (" and others" if len(explained) > 3 else "")
+        warnings.warn(
+            f"the covariates determine which rows belong to {named}: a difference of means between such "
+            "groups cannot be told from the effect of the covariates, and is taken out with it",
+            stacklevel=2,
+        )
 
 
 def covariate_basis(table: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -52,7 +52,8 @@ _POLISH = Tolerance(max_iter=4, gain=1e-3, patience=2)
 _FINALISTS = 2
 _RANDOM_STARTS = 2
 # Rows from which, where features are too many for covariances, means say which directions, and numbers (rows
-# times features) up to which they do.
+# times features) up to which they do. With fewer rows than features they do as well: a search would find some
+# direction that tells any labelling apart.
 MEANS_ROWS, _MEANS_ELEMENTS = 20_000, 5 * 10**7
 # Multiplications of a labelling up to which its covariances are made of all rows.
 _MOMENT_WORK = 3 * 10**7
@@ -96,14 +97,15 @@ def by_means(n_rows: int, n_features: int) -> bool:
 
     Examples
     --------
-    >>> by_means(140_000, 197), by_means(140_000, 20), by_means(2000, 197)
-    (True, False, False)
+    >>> by_means(140_000, 197), by_means(140_000, 20), by_means(2000, 197), by_means(3000, 4000)
+    (True, False, False, True)
     """
-    return n_features > MOST_FEATURES and n_rows > MEANS_ROWS and n_rows * n_features <= _MEANS_ELEMENTS
+    many = n_rows > MEANS_ROWS or n_rows < n_features
+    return n_features > MOST_FEATURES and many and n_rows * n_features <= _MEANS_ELEMENTS
 
 
 def whitening_share(level: int, n_rows: int) -> float:
-    """Share of the identity in a covariance of so many features: little where rows are many.
+    """Share of the identity in a covariance of this many features: little where rows are many.
 
     Directions of tiny variance are where the sharpest contrasts are (the shape of an animal, not its size),
     and a few features need no help against chance.
@@ -165,7 +167,9 @@ class DirectionCells:
     def prepare(self) -> None:
         """Compute what all labellings share, before threads need it."""
         if self._with_means:
-            _ = self._scaled, self._pooled
+            _ = self._scaled, self._typical
+            if not self._wide:
+                _ = self._pooled
             return
         if self._with_moments:
             _ = self._scaled, self._pooled, self._relative
@@ -184,6 +188,11 @@ class DirectionCells:
             and samples.scale != "within"
             and samples.columns_per_pass is None
         )
+
+    @property
+    def _wide(self) -> bool:
+        """Whether rows are too few to need the covariance of all features."""
+        return self._with_means and self.samples.n_rows < self.samples.n_features
 
     # Divergences of the cells: plain ones, and relative to the variance along the direction.
 
@@ -212,10 +221,26 @@ class DirectionCells:
     def _typical(self) -> float:
         """Variance of a typical feature."""
         varying = self.samples.varying
-        return float(np.diag(self._pooled)[varying].mean()) if varying.any() else 1.0
+        if not varying.any():
+            return 1.0
+        if self._wide:
+            return float(self._mean_squares(self._scaled[:, varying]).mean())
+        return float(np.diag(self._pooled)[varying].mean())
+
+    def _variance(self, directions: NDArray) -> NDArray[np.float64]:
+        """Of all rows along unit directions; of few rows without the covariance of many features."""
+        if self._wide:
+            return self._mean_squares(self._scaled @ directions.T.astype(self._scaled.dtype, copy=False))
+        return np.einsum("ld,ld->l", directions @ self._pooled, directions)
+
+    def _mean_squares(self, columns: NDArray) -> NDArray[np.float64]:
+        """Of centred columns, rows counting by their weights."""
+        weights = self.samples.weights
+        mass = np.ones(len(columns)) if weights is None else weights
+        return np.einsum("nc,nc,n->c", columns, columns, mass / mass.sum(), dtype=np.float64)
 
     def _metric(self, level: int) -> NDArray[np.float64]:
-        """What the variance along a direction of so many features is computed with."""
+        """What the variance along a direction of this many features is computed with."""
         share = whitening_share(level, self.samples.n_rows)
         return (1 - share) * self._pooled + share * self._typical * np.eye(self.samples.n_features)
 
@@ -267,7 +292,10 @@ class DirectionCells:
                 own = np.linalg.solve(self._metric(level), axis.T.astype(np.float64)).T
             own = normalised(keep_largest(own, np.full(len(own), level)))
             along = np.einsum("lgd,ld->lg", means, own)
-            variance = np.einsum("ld,ld->l", own @ (self._metric(level) if relative else self._pooled), own)
+            variance = self._variance(own)
+            if relative:
+                share = whitening_share(level, self.samples.n_rows)
+                variance = (1 - share) * variance + share * self._typical
             # Of a small shift: squared Wasserstein is its square, energy that over the standard deviation;
             # relative to the variance both are its square over the variance.
             power = 1.0 if relative else max(0.0, 1 - self.divergence.degree / 2)
@@ -294,7 +322,12 @@ class DirectionCells:
         if self.rows is None or n_rows * n_features**2 // 2 <= _MOMENT_WORK:
             return group_moments(self._scaled, codes, labels.n_groups, labels.weights)
         index = np.array([self.rows.take(row) for row in codes])
-        searched = gathered_moments(self._scaled[index], self.rows.codes, labels.n_groups)
+        # All labellings together look at few rows.
+        seen = np.zeros(n_rows, dtype=bool)
+        seen[index] = True
+        places = (np.cumsum(seen) - 1)[index]
+        rows = self._scaled[np.flatnonzero(seen)]
+        searched = gathered_moments(rows, places, self.rows.codes, labels.n_groups)
         # Means of all rows cost little, and show what the rows searched are too few for.
         return searched._replace(means=group_means(self._scaled, codes, labels.n_groups, labels.weights))
 

@@ -29,9 +29,9 @@ from princdiff.inference.held_out_scores import (
 )
 from princdiff.inference.pvalues import permutation_pvalue, step_down_pvalues
 from princdiff.inference.suppressors import MOST_TARGETS, shuffled_gains, suppression_gains
+from princdiff.inference.tuning import N_FOLDS
 from princdiff.solvers.starts import marginal_divergences
 
-_N_FOLDS = 5
 _N_ROUNDS = 3
 _MOST_PASSES = 8
 _MOST_SUPPRESSOR_PASSES = 12
@@ -98,7 +98,7 @@ class _Finder:
 
     def look(self) -> None:
         folds = fit_folds(
-            self._values, self._labels, self._divergence, self._rng, _N_FOLDS, _N_ROUNDS, self._n_jobs
+            self._values, self._labels, self._divergence, self._rng, N_FOLDS, _N_ROUNDS, self._n_jobs
         )
         observed = credit_scores(self._values, folds, self._divergence)
         for _ in range(_MOST_PASSES):
@@ -165,7 +165,7 @@ class _Finder:
         return self._take(features, pvalues)
 
     def _differing(self, chosen: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Selected features that differ by themselves, the most different first."""
+        """Selected features that differ on their own, the most different first."""
         samples = Samples(self._values[:, chosen])
         codes = self._labels.codes[0]
         permuted = np.array([codes, *(self._rng.permutation(codes) for _ in range(self._n_shuffles))])

@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 N_TERMS = 8
 # Of these, the ones that count alike in the smooth statistic: location, spread, skewness, modes.
 _SMOOTH_TERMS = 4
-# A value that at least this share of the rows has (zero counts, filled gaps) is looked at by itself.
+# A value that at least this share of the rows has (zero counts, filled gaps) is looked at on its own.
 _ATOM_SHARE = 0.05
 # Columns of one feature: values, distances from the median, the most frequent value, functions of the ranks.
 N_COLUMNS = 3 + N_TERMS
 # Rows up to which functions of the ranks are tabulated, and ranks at a time otherwise.
 _TABLE_ROWS, _BLOCK_POINTS = 200_000, 65_536
-# With so many values or fewer, each value is looked at as well, as if it were a level of a category.
+# With this many values or fewer, each value is looked at as well, as if it were a level of a category.
 MOST_VALUES = 12
 
 
@@ -177,6 +177,38 @@ def feature_lines(
             yield (values == value).astype(np.float64)
         for _ in range(MOST_VALUES - len(distinct)):
             yield np.zeros(len(values))
+
+
+def lines_of_values(
+    values: NDArray[np.float64], counts: NDArray[np.intp], few_values: bool = False
+) -> NDArray[np.float64]:
+    """The columns of `feature_columns` for each distinct value of a feature.
+
+    Parameters
+    ----------
+    values : array of shape (n_values,)
+        Distinct values, ascending.
+    counts : int array of shape (n_values,)
+        Rows that have each.
+    few_values : bool
+        As there.
+
+    Returns
+    -------
+    array of shape (n_values, N_COLUMNS) or (n_values, N_COLUMNS + MOST_VALUES)
+    """
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    n_rows = int(ends[-1])
+    scaled = values / max(np.abs(values).max(), 1e-300)
+    middle = np.searchsorted(ends[1:], [(n_rows - 1) // 2, n_rows // 2], side="right")
+    frequent = np.zeros(len(values))
+    if counts.max() >= _ATOM_SHARE * n_rows:
+        frequent[counts.argmax()] = 1.0
+    ranks = [_averages(ends, None, degree) for degree in range(1, N_TERMS + 1)]
+    lines = [scaled, np.abs(scaled - scaled[middle].mean()), frequent, *ranks]
+    if few_values:
+        lines += list(np.eye(MOST_VALUES)[: len(values)].T)
+    return np.stack(lines, axis=1)
 
 
 def _most_frequent(values: NDArray) -> float:

@@ -3,7 +3,7 @@
 Both features of a pair, if they have many values. What happens to a flag, a count or a level of a category,
 however, shows in its correlation with everything that goes with it: if one in eight customers loses the mark
 "no internet", the mark goes less with six other columns that say the same, and these have not changed. There
-a feature is enough that explains the pairs: one that differs by itself, or one that many of the pairs share.
+a feature is enough that explains the pairs: one that differs on its own, or one that many of the pairs share.
 """
 
 from __future__ import annotations

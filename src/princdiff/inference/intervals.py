@@ -34,7 +34,7 @@ class Difference(NamedTuple):
 
 
 _UNKNOWN = Difference(np.nan, np.nan, np.nan)
-# Quantiles looked at where the shape differs; the one whose interval is farthest from zero is told.
+# Quantiles looked at where the shape differs; the one whose interval is farthest from zero is reported.
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 MEASURES = ("mean", "proportion", "sd", *(f"{100 * level:.0f} % quantile" for level in _QUANTILES))
 
@@ -47,7 +47,7 @@ def selected_effects(problem: Problem, kinds: Mapping[str, str], alpha: float = 
     problem : Problem
         Rows in memory, of two groups.
     kinds : mapping of str to str
-        The selected features, and what changed: "spread" tells of the standard deviation, "shape" of a
+        The selected features, and what changed: "spread" is the standard deviation, "shape" a
         quantile, anything else of the mean or proportion.
     alpha : float, default=0.05
         Share of the intervals that may miss, on average.
@@ -99,7 +99,7 @@ def described_effect(
     if kind == "spread":
         return "sd", spread_interval(values, sampling, coverage)
     if kind == "shape":
-        # Five are looked at and one is told.
+        # Five are estimated and one is reported.
         each = 1 - (1 - coverage) / len(_QUANTILES)
         found = [quantile_interval(values, level, sampling, each) for level in _QUANTILES]
         clear = [max(effect.low, -effect.high) / max(effect.high - effect.low, 1e-300) for effect in found]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.data.packed_codes import PackedCodes
 from princdiff.data.scratch import ScratchFile
 
 # Rows of a part: a multiple of what is summed in single precision in `kernels.labelled_sums`, so that sums
@@ -63,7 +64,7 @@ class LabellingBits:
 
     @staticmethod
     def affordable(n_labellings: int, n_rows: int) -> bool:
-        """Whether so many are worth keeping."""
+        """Whether this many are worth keeping."""
         return n_labellings * n_rows / 8 <= _IN_FILE
 
     def _store(self, index: int, codes: NDArray) -> None:
@@ -95,6 +96,17 @@ class LabellingBits:
                 rows = slice(part * PART, min((part + 1) * PART, self.n_rows))
                 result[line, rows] = np.unpackbits(own, count=rows.stop - rows.start)
         return result
+
+    def packed(self, indices: NDArray[np.intp]) -> PackedCodes:
+        """The same, a bit a row."""
+        self._have(np.asarray(indices))
+        bits = np.empty((len(indices), sum(self._widths)), dtype=np.uint8)
+        for part, width in enumerate(self._widths):
+            place = part * PART // 8
+            for line, index in enumerate(indices):
+                own = self._read(int(self._offsets[part]) + int(index) * width, width)
+                bits[line, place : place + width] = own
+        return PackedCodes(bits, self.n_rows)
 
     def parts(self, n_labellings: int) -> Iterator[tuple[slice, NDArray[np.uint8]]]:
         """Rows, and the bits of the first labellings for them, shape (n_labellings, n_bytes)."""

@@ -96,7 +96,7 @@ def _leading_direction(
     scores = standardised(test.values)[0]
     directions = np.array([metric in ("euclidean", "whitened", SINGLE[0]) for metric, _ in test.levels])
     sparse = directions & np.array([level < samples.n_features for _, level in test.levels])
-    # A set of all features would be no answer while a smaller one is significant by itself.
+    # A set of all features would be no answer while a smaller one is significant on its own.
     clear = sparse & (test.level_pvalues <= test.pvalue)
     usable = clear if clear.any() else sparse if sparse.any() else directions
     # The smaller the better; of several of one size the clearest.

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.data.packed_codes import PackedCodes
 from princdiff.kernels.labelled_sums import labelled_sums, packed
 
 # Elements of products of features held at a time (single precision).
@@ -98,7 +99,7 @@ def group_moments(
 
 def group_means(
     rows: NDArray[np.float32],
-    codes: NDArray[np.uint8],
+    codes: NDArray[np.uint8] | PackedCodes,
     n_groups: int,
     weights: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float32]:
@@ -119,7 +120,7 @@ def group_shares(
 
 def _group_sums(
     rows: NDArray[np.float32],
-    codes: NDArray[np.uint8],
+    codes: NDArray[np.uint8] | PackedCodes,
     totals: NDArray[np.float64],
     weights: NDArray[np.float64] | None,
     columns_of: Callable[[NDArray], NDArray],
@@ -145,24 +146,30 @@ def _group_sums(
 
 
 def _group_masses(
-    codes: NDArray[np.uint8], n_groups: int, weights: NDArray[np.float64] | None
+    codes: NDArray[np.uint8] | PackedCodes, n_groups: int, weights: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
     """Weight of each group under each labelling, shape (n_labellings, n_groups)."""
+    if isinstance(codes, PackedCodes):
+        return np.concatenate([_group_masses(line[None], n_groups, weights) for line in codes])
     if weights is None:
         counts = [np.count_nonzero(codes == group, axis=1) for group in range(n_groups)]
         return np.stack(counts, axis=1).astype(np.float64)
     return np.stack([(codes == group) @ weights for group in range(n_groups)], axis=1)
 
 
-def gathered_moments(rows: NDArray[np.float32], codes: NDArray[np.uint8], n_groups: int) -> GroupMoments:
+def gathered_moments(
+    rows: NDArray[np.float32], index: NDArray[np.intp], codes: NDArray[np.uint8], n_groups: int
+) -> GroupMoments:
     """As `group_moments`, where every labelling has rows of its own and all share one vector of groups.
 
     Parameters
     ----------
-    rows : array of shape (n_labellings, n_rows, n_features)
+    rows : array of shape (n_rows, n_features)
         Numbers.
-    codes : array of shape (n_rows,)
-        Groups, the same for every labelling.
+    index : int array of shape (n_labellings, n_taken)
+        Rows of each labelling.
+    codes : array of shape (n_taken,)
+        Their groups, ascending, the same for every labelling.
     n_groups : int
         Number of groups.
 
@@ -170,17 +177,21 @@ def gathered_moments(rows: NDArray[np.float32], codes: NDArray[np.uint8], n_grou
     -------
     GroupMoments
     """
-    parts = [rows[:, codes == group] for group in range(n_groups)]
-    means = np.stack([part.mean(axis=1) for part in parts], axis=1)
-    covariances = np.stack(
-        [
-            (centred.transpose(0, 2, 1) @ centred) / np.float32(centred.shape[1])
-            for centred in (part - part.mean(axis=1, keepdims=True) for part in parts)
-        ],
-        axis=1,
-    )
-    shares = np.array([part.shape[1] for part in parts], dtype=np.float32) / len(codes)
-    return GroupMoments(np.broadcast_to(shares, (len(rows), n_groups)), means, covariances)
+    n_features = rows.shape[1]
+    sizes = np.bincount(codes, minlength=n_groups)
+    ends = np.cumsum(sizes)
+    means = np.empty((len(index), n_groups, n_features), dtype=np.float32)
+    covariances = np.empty((len(index), n_groups, n_features, n_features), dtype=np.float32)
+    # One after the other, so that what is gathered stays in the cache.
+    for place, taken in enumerate(index):
+        for group, own in enumerate(np.split(taken, ends[:-1])):
+            part = np.take(rows, own, axis=0)
+            means[place, group] = part.mean(axis=0)
+            part -= means[place, group]
+            np.matmul(part.T, part, out=covariances[place, group])
+    covariances /= sizes[:, None, None].astype(np.float32)
+    shares = sizes.astype(np.float32) / len(codes)
+    return GroupMoments(np.broadcast_to(shares, (len(index), n_groups)), means, covariances)
 
 
 @dataclass(frozen=True)
@@ -203,15 +214,37 @@ class MomentObjective:
 
     def __call__(self, directions: NDArray[np.float32]) -> tuple[NDArray, NDArray]:
         """Values, (n_labellings, n_starts), and gradients, (n_labellings, n_starts, n_features)."""
+        of_groups = self._of_two if self.moments.means.shape[1] == 2 else self._of_several
+        value, gradient = of_groups(directions)
+        if self.metric is None:
+            return value, gradient
+        product = directions @ self.metric
+        variance = np.maximum(np.einsum("lsd,lsd->ls", product, directions), _TINY)
+        scaled = variance**-self.power
+        gradient -= (2.0 * self.power * value / variance)[:, :, None] * product
+        return value * scaled, gradient * scaled[:, :, None]
+
+    def _of_two(self, directions: NDArray[np.float32]) -> tuple[NDArray, NDArray]:
+        """Two groups: squared differences of their means and standard deviations, whatever their shares."""
+        _, means, covariances = self.moments
+        apart = means[:, 0] - means[:, 1]
+        location = (directions @ apart[:, :, None])[:, :, 0]
+        turned = [directions @ covariances[:, group] for group in (0, 1)]
+        first, second = (_spread(product, directions) for product in turned)
+        scale = first - second
+        gradient = location[:, :, None] * apart[:, None]
+        gradient += (scale / first)[:, :, None] * turned[0]
+        gradient -= (scale / second)[:, :, None] * turned[1]
+        gradient *= 2.0
+        return location * location + scale * scale, gradient
+
+    def _of_several(self, directions: NDArray[np.float32]) -> tuple[NDArray, NDArray]:
+        """Any number of groups: scatter of their means and standard deviations over that of their labels."""
         shares, means, covariances = self.moments
         share = shares[:, None, :]
         along = directions @ means.transpose(0, 2, 1)
-        spread, turned = np.empty_like(along), []
-        for group in range(means.shape[1]):
-            product = directions @ covariances[:, group]
-            variance = np.einsum("lsd,lsd->ls", product, directions)
-            spread[:, :, group] = np.sqrt(np.maximum(variance, _TINY))
-            turned.append(product)
+        turned = [directions @ covariances[:, group] for group in range(means.shape[1])]
+        spread = np.stack([_spread(product, directions) for product in turned], axis=2)
         pairs = 0.5 * (1.0 - np.sum(shares * shares, axis=1))[:, None]
         location = along - (share * along).sum(axis=2, keepdims=True)
         scale = spread - (share * spread).sum(axis=2, keepdims=True)
@@ -220,13 +253,7 @@ class MomentObjective:
         gradient = (weight * location) @ means
         for group, product in enumerate(turned):
             gradient += (weight * scale / spread)[:, :, group, None] * product
-        if self.metric is None:
-            return value, gradient
-        product = directions @ self.metric
-        variance = np.maximum(np.einsum("lsd,lsd->ls", product, directions), _TINY)
-        scaled = variance**-self.power
-        gradient -= (2.0 * self.power * value / variance)[:, :, None] * product
-        return value * scaled, gradient * scaled[:, :, None]
+        return value, gradient
 
     def of_axes(self) -> NDArray[np.float32]:
         """Values of the single features, shape (n_labellings, n_features)."""
@@ -239,6 +266,11 @@ class MomentObjective:
         if self.metric is None:
             return value
         return value / np.maximum(np.diag(self.metric), _TINY) ** self.power
+
+
+def _spread(product: NDArray[np.float32], directions: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Standard deviations along directions, from their products with the covariances."""
+    return np.sqrt(np.maximum(np.einsum("lsd,lsd->ls", product, directions), _TINY))
 
 
 @dataclass(frozen=True)
@@ -303,11 +335,15 @@ def _changed_pairs(
     n_labellings, _, n_features, _ = covariances.shape
     first, second = np.triu_indices(n_features, 1)
     count = min(count, len(first))
-    between = covariances[:, :, first, second]
-    between = between - np.einsum("lg,lgp->lp", shares, between)[:, None]
-    size = np.einsum("lg,lgp->lp", shares, between * between)
-    top = np.argpartition(-size, count - 1, axis=1)[:, :count]
-    own = np.take_along_axis(between[:, 0], top, axis=1)
+    if covariances.shape[1] == 2:
+        own = (covariances[:, 0] - covariances[:, 1])[:, first, second]
+        size = np.abs(own)
+    else:
+        between = covariances[:, :, first, second]
+        between = between - np.einsum("lg,lgp->lp", shares, between)[:, None]
+        own, size = between[:, 0], np.einsum("lg,lgp->lp", shares, between * between)
+    top = np.argpartition(size, -count, axis=1)[:, -count:]
+    own = np.take_along_axis(own, top, axis=1)
     result = np.zeros((n_labellings, count, n_features), dtype=np.float32)
     row, place = np.arange(n_labellings)[:, None], np.arange(count)
     result[row, place, first[top]] = 1.0
@@ -333,7 +369,7 @@ def _ascend(objective: MomentObjective, starts: NDArray[np.float32], level: int,
     best, gradient = objective(current)
     steps = np.ones(best.shape, dtype=np.float32)
     for _ in range(n_steps):
-        candidate = _feasible(current + steps[:, :, None] * _normalised(gradient), level)
+        candidate = _feasible(current + (steps / _lengths(gradient))[:, :, None] * gradient, level)
         values, slopes = objective(candidate)
         better = values > best
         mask = better[:, :, None]
@@ -353,6 +389,10 @@ def _feasible(directions: NDArray[np.float32], level: int) -> NDArray[np.float32
 
 
 def _normalised(directions: NDArray[np.float32]) -> NDArray[np.float32]:
+    return directions / _lengths(directions)[..., None]
+
+
+def _lengths(directions: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Lengths to divide by: that of nothing is one."""
     lengths = np.sqrt(np.einsum("...d,...d->...", directions, directions))
-    lengths = np.where(lengths > 0, lengths, 1).astype(np.float32)
-    return directions / lengths[..., None]
+    return np.where(lengths > 0, lengths, 1).astype(np.float32)

@@ -21,6 +21,7 @@ from princdiff.data.parameters import Choice, Either, Level, Whole
 from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.samples import Samples, Scale
+from princdiff.data.shared_docs import with_shared_docs
 from princdiff.divergences import Divergence
 from princdiff.inference.adaptive import CellValues, ProductCells
 from princdiff.inference.cells import Cell, combined, leading_cell
@@ -51,15 +52,16 @@ from princdiff.solvers.whitening import refuse_to_whiten
 
 SINGLE = ("single features", 1)
 # Labellings solved together; the number does not depend on n_jobs, so neither do the results.
-_CHUNK = 100
+_CHUNK = 125
 _CHUNK_ELEMENTS = 20_000_000
-# Labels of a chunk, a byte each.
+# Labels of a chunk, a byte each, or a bit of rows that are searched in part.
 _CHUNK_LABELS = 200_000_000
 _STARTS = 12
 # Relabellings after which an adaptive test first looks whether it may stop; then twice as many, and so on.
 _FIRST_STAGE = 99
 
 
+@with_shared_docs
 def permutation_test(
     X: ArrayLike,
     y: ArrayLike,
@@ -88,15 +90,12 @@ def permutation_test(
 
     Parameters
     ----------
-    X : array, DataFrame or scipy.sparse matrix of shape (n_rows, n_features)
-        Rows of all groups.
-    y : array of shape (n_rows,)
-        Group of each row.
-    n_permutations : int, default=999
-        Random relabellings; all distinct ones where they are fewer.
+    {X}
+    {y}
+    {n_permutations}
     statistic : {"adaptive", "divergence", "paper"}, default="adaptive"
-        "adaptive": directions of several sparsity levels in two metrics, single features, pairs of features,
-        kernels at several bandwidths, lengths of rows and more, made comparable over all labellings and
+        "adaptive": directions of several sparsity levels in two metrics, single features, their sum, pairs of
+        them, kernels at several bandwidths, lengths of rows and more, made comparable over all labellings and
         combined; see `PermutationResult.leading` for what stood out. "divergence": the divergence at
         ``n_features``. "paper": the divergence at a sparsity chosen by cross-validation, anew for each
         labelling.
@@ -113,33 +112,26 @@ def permutation_test(
     scale : {None, "pooled", "within"}, default="pooled"
         Scaling of the features, as in `princdiff.PDA`. With "within" the null hypothesis is "equal after
         standardising each feature in each group", and the test is approximate.
-    blocks : array of shape (n_rows,), optional
-        Pairs, strata or donors.
-    permute : {"auto", "within", "whole"}, default="auto"
-        Relabel rows inside their block, or whole blocks; "auto": whole blocks where each lies in one group,
-        within blocks where each has rows of several groups.
+    {blocks}
+    {permute}
     covariates : array of shape (n_rows,) or (n_rows, n_covariates), optional
         Numbers whose linear effect on the features is taken out: the test is made on as many rows fewer as
         there are covariates, and one, in which nothing of them is left (Theil's residuals). Exact if what
         is left is normal, and approximate otherwise.
-    sample_weight : array of shape (n_rows,), optional
-        Row weights; they travel with the rows.
+    {sample_weight}
     early_stop : int, optional
-        Stop when so many relabellings have reached the observed statistic (Besag and Clifford): where
+        Stop when this many relabellings have reached the observed statistic (Besag and Clifford): where
         groups do not differ this saves most of the time. "adaptive" looks after 99, 199, 399, ... of them.
         The p-value is valid, and coarse where it is large.
     tail : {None, "pareto"}
         Extrapolate small p-values with a generalised Pareto tail.
-    random_state : int, RandomState or None
-        Seed.
-    rng : int, Generator or None
-        The same under NumPy's name; give one of the two.
+    {random_state}
+    {rng}
     n_jobs : int, optional
         Parallel chunks of relabellings, through joblib: a cluster back-end works too.
-    progress : bool, default=False
-        Show a progress bar.
+    {progress}
     keep_directions : {False, True, "dense"}, default=False
-        Keep every labelling's direction at its best level, or at the largest level, mostly all features.
+        Keep every labelling's direction at its best level, or at the largest level, usually all features.
     checkpoint : str or Path, optional
         File in which finished relabellings are kept while the test runs. The same call goes on from it after
         an interruption and gives the same p-value; ``random_state`` must be a number.
@@ -196,11 +188,20 @@ def permutation_test(
     return run_permutations(problem, Run.from_options(random_state, n_jobs, progress, rng=rng), options)
 
 
-def run_permutations(problem: Problem, run: Run, options: PermutationOptions) -> PermutationResult:
-    """The test itself, of a problem that was checked."""
+def run_permutations(
+    problem: Problem,
+    run: Run,
+    options: PermutationOptions,
+    watch: Callable[[int, int], None] | None = None,
+) -> PermutationResult:
+    """The test itself, of a problem that was checked.
+
+    ``watch`` is called by an adaptive test before its first labelling and as labellings are done, with how
+    many are and how many there will be.
+    """
     labellings = Labellings.of(problem, options.n_permutations, run.seed_for())
     if options.statistic == "adaptive":
-        return _Adaptive(labellings, run, options).result()
+        return _Adaptive(labellings, run, options).result(watch)
     return _fixed_test(labellings, run, options)
 
 
@@ -289,14 +290,16 @@ class _Adaptive:
         self.search = DirectionCells(labellings.samples, problem.divergence, self.grid, labellings.seed, rows)
         self.products: ProductCells | None = None
 
-    def result(self) -> PermutationResult:
+    def result(self, watch: Callable[[int, int], None] | None = None) -> PermutationResult:
         options = self.options
+        watch = watch or (lambda *_: None)
         n_labellings = self.labellings.scheme.n_labellings
         values: list[NDArray] = []
         directions: list[NDArray | None] = []
         made = 0
         with self.run.bar("permutations", total=n_labellings) as bar:
             parts = self._directions()
+            watch(0, n_labellings)
             for stage in _stages(n_labellings, options.early_stop):
                 while made < stage:
                     part, kept = next(parts)
@@ -304,6 +307,7 @@ class _Adaptive:
                     directions.append(kept)
                     made += len(part)
                     bar.update(len(part))
+                    watch(made, n_labellings)
                 found = self._cells(np.concatenate(values)[:stage], stage)
                 statistics = combined(found.scores, found.cells)
                 if options.early_stop is not None and _reached(statistics, options.early_stop):
@@ -318,7 +322,8 @@ class _Adaptive:
             self.search.prepare()
         work = partial(_direction_chunk, self.search, labellings, options.keep_directions)
         kept = _checkpoint(options, labellings, ("adaptive", self.grid.cells))
-        chunks = _chunks(labellings, labellings.scheme.n_labellings, _CHUNK)
+        packed = _packed(self.search, labellings)
+        chunks = _chunks(labellings, labellings.scheme.n_labellings, _CHUNK, packed)
         return resumed(work, chunks, self.run.n_jobs, kept)
 
     def _cells(self, directions: NDArray[np.float64], n_labellings: int) -> CellValues:
@@ -379,7 +384,7 @@ def _direction_cell(metric: str, level: int) -> Cell:
 def _direction_chunk(
     search: DirectionCells, labellings: Labellings, keep: bool | str, indices: NDArray[np.intp]
 ) -> tuple[NDArray, NDArray | None]:
-    path = search(labellings.labels(indices))
+    path = search(labellings.labels(indices, packed=_packed(search, labellings)))
     n_euclidean = len(search.grid.euclidean)
     # Relative divergences have no unit; the others are in that of the scaled features.
     unit = labellings.samples.unit**labellings.divergence.degree
@@ -431,11 +436,19 @@ def _single_feature_scores(problem: Labellings, n_labellings: int, n_jobs: int |
 # What all statistics share.
 
 
-def _chunks(problem: Labellings, n_labellings: int, most: int) -> list[NDArray[np.intp]]:
+def _packed(search: DirectionCells, labellings: Labellings) -> bool:
+    """Whether labellings stay a bit a row: a chunk of bytes would be large, and rows are searched in part."""
+    many = search.samples.n_rows * _CHUNK > _CHUNK_LABELS
+    return many and search.rows is not None and labellings.scheme.bits is not None
+
+
+def _chunks(
+    problem: Labellings, n_labellings: int, most: int, packed: bool = False
+) -> list[NDArray[np.intp]]:
     """Labellings in chunks that are the same whatever the number of jobs."""
     samples = problem.samples
     size = int(np.clip(_CHUNK_ELEMENTS // (_STARTS * samples.n_features), 4, min(most, _CHUNK)))
-    size = max(1, min(size, _CHUNK_LABELS // samples.n_rows))
+    size = max(1, min(size, (8 if packed else 1) * _CHUNK_LABELS // samples.n_rows))
     return np.split(np.arange(n_labellings), np.arange(size, n_labellings, size))
 
 
@@ -465,7 +478,7 @@ def _checkpoint(options: PermutationOptions, problem: Labellings, computed: tupl
 def _reached(statistics: NDArray[np.float64], wanted: int) -> bool:
     """Whether enough relabellings have reached the observed statistic.
 
-    To stop when so many have, at any of some numbers of relabellings B fixed beforehand, and to report
+    To stop when this many have, at any of some numbers of relabellings B fixed beforehand, and to report
     (1 + b) / (1 + B), is valid: to be at most a level, the p-value has to be so at the first of these
     numbers where stopping would give no more than the level.
     """

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data import validate
+from princdiff.data.shared_docs import with_shared_docs
 from princdiff.inference.cells import Cell
 from princdiff.inference.direction_grid import METRICS
 from princdiff.inference.pvalues import Interval
@@ -48,6 +49,7 @@ class PermutationOptions:
             raise ValueError('learners= adds to statistic="adaptive"; the others look at directions only')
 
 
+@with_shared_docs
 @dataclass(frozen=True, repr=False)
 class PermutationResult:
     """Outcome of a permutation test.
@@ -80,7 +82,7 @@ class PermutationResult:
     directions : array of shape (n_permutations + 1, n_features) or None
         With ``keep_directions``: each labelling's direction at its best level, or at the largest.
     leading_feature : int or None
-        For "adaptive": the feature that stands out most by itself.
+        For "adaptive": the feature that stands out most on its own.
     leading_pair : (int, int) or None
         For "adaptive": the two features whose dependence differs most.
     cells : list of Cell
@@ -99,11 +101,7 @@ class PermutationResult:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import princdiff
-    >>> rng = np.random.default_rng(0)
-    >>> X, y = rng.normal(size=(90, 3)), np.repeat(["a", "b", "c"], 30)
-    >>> X[y == "c", 1] += 2
+    {example_groups}
     >>> result = princdiff.permutation_test(X, y, n_permutations=99, random_state=0)
     >>> result.pvalue, len(result.null)
     (0.01, 99)

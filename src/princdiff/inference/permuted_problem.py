@@ -58,9 +58,11 @@ class Labellings:
         """What is compared."""
         return self.problem.divergence
 
-    def labels(self, indices: NDArray[np.intp]) -> Labels:
-        """Labellings with the given numbers."""
-        return Labels(self.scheme.codes(indices), self.n_groups, weights=self.weights)
+    def labels(self, indices: NDArray[np.intp], packed: bool = False) -> Labels:
+        """Labellings with the given numbers, a byte a row or, of two groups, a bit."""
+        kept = self.scheme.bits if packed else None
+        codes = self.scheme.codes(indices) if kept is None else kept.packed(indices)
+        return Labels(codes, self.n_groups, weights=self.weights)
 
     def values(
         self, grid: Grid, whitened: Samples | None, indices: NDArray[np.intp], keep: bool | str

@@ -24,7 +24,7 @@ from princdiff.data.problem import Problem
 from princdiff.deadline import give_up_if_late
 from princdiff.inference.labelling_bits import LabellingBits
 
-# Labellings that take up so many bytes are drawn once and kept.
+# Labellings that take up this many bytes are drawn once and kept.
 _KEPT_BYTES = 32_000_000
 # Units from which labels are drawn by coins instead of a shuffle.
 _MANY = 2000
@@ -246,7 +246,7 @@ class Scheme:
         return {**self.__dict__, "_kept": None, "_drawing": None}
 
     def first(self, n_labellings: int) -> Scheme:
-        """The first so many of these labellings."""
+        """The first of these labellings only."""
         if n_labellings == self.n_labellings:
             return self
         other = object.__new__(Scheme)
@@ -378,7 +378,7 @@ def shuffled_labels(labels: NDArray[np.uint8], rng: np.random.Generator) -> NDAr
 
 
 def _random_set(n_rows: int, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """A mask of so many rows, all such sets being equally likely."""
+    """A mask of this many rows, all such sets being equally likely."""
     draws = rng.bit_generator.random_raw(-(-n_rows // 4)).view(np.uint16)[:n_rows]
     chosen = draws < round(65536 * size / n_rows)
     excess = int(np.count_nonzero(chosen)) - size

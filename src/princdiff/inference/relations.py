@@ -1,13 +1,14 @@
 """Which pairs of features go together differently in the groups.
 
-What each feature does by itself is taken out first: values become normal scores of their ranks within
+What each feature does on its own is taken out first: values become normal scores of their ranks within
 their group, so that shifts, spreads and other monotone changes of single features leave no trace. Then labels
 are permuted, and the correlations of the groups compared, pair by pair, with scores that are comparable and
 the step-down maximum over pairs, as for single features. Of many pairs most are of features that have
 nothing to do with each other: half of the error is for those that depend on each other, labels ignored.
 
 Ranks cannot take out everything from features with few values: a flag that becomes rare, or counts that
-become small, correlate less with everything. What that means for the names is decided in `attribution`.
+become small, correlate less with everything. What that means for the names is decided in
+`features_of_pairs`.
 """
 
 from __future__ import annotations
@@ -19,14 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.special import chdtri, expit, ndtri
-from scipy.stats import rankdata
+from scipy.special import chdtri, expit
 
+from princdiff.data.ordering import normal_quantiles
 from princdiff.inference.contrasts import Relabellings
+from princdiff.inference.group_correlations import GroupCorrelations
 from princdiff.inference.relabelling import Scheme, SomeRows
 from princdiff.inference.scores import gamma_scores
-from princdiff.kernels.labelled_sums import labelled_sums, packed
-from princdiff.parallel import in_threads
 
 # Features among which all pairs are looked at: half a matrix product of this width squared per labelling.
 MOST_FEATURES = 500
@@ -37,25 +37,14 @@ _SCREENED_AT_ONCE = 500
 _BLOCK_STATISTICS = 50_000_000
 # Pairs of a block whose scores are kept; of the others only the maximum over them is.
 _KEPT = 1000
-# A statistic is scored if it is so far above the mean, in standard deviations, that so many pairs are
+# A statistic is scored if it is so far above the mean, in standard deviations, that this many pairs are
 # expected to be by chance: the largest of all, which alone counts, is beyond in every labelling.
 _LEAST_ABOVE, _MOST_ABOVE, _EXPECTED_ABOVE = 1.5, 4.0, 50.0
 # Products of two features that all labellings together may take (rows x pairs x labellings), beyond which
-# rows are sampled; but no fewer rows than this are.
-_PAIR_WORK, _FEWEST_ROWS = 1e11, 4000
-# Labellings given to a thread at a time.
-_CHUNK = 16
-# Rows, and share of them outside the largest group, from which labellings are taken together in sums of
-# products instead of one by one; numbers held then.
-_MANY_ROWS = 5000
-_GATHERED_SHARE = 0.2
-_PRODUCT_ELEMENTS = 4_000_000
-# Correlations closer than this are equal: sums in single precision are good to a tenth of it.
-_ROUNDING = 3e-5
-# Standard deviation in a group, 1 over all rows, below which a feature counts as constant there. Where a
-# labelling gives a group none of a rare flag's ones, zeros are left, whose scores differ a little between the
-# observed groups: two such flags would have a correlation of one.
-_LEAST_SPREAD = 0.2
+# rows are sampled; but no fewer and no more rows than these: normal scores of the sample are kept in memory.
+_PAIR_WORK, _FEWEST_ROWS, _MOST_ROWS = 1e11, 4000, 500_000
+# The same where only some products are wanted, which are many for few features.
+_THREES_WORK = 1e10
 # A feature has few values if this share of the rows have the same one (zeros), or of pairs of rows (counts).
 _TIED_SHARE, _TIED_PAIRS = 0.2, 0.1
 
@@ -73,9 +62,11 @@ class RelationScores:
     rest : array of shape (n_labellings,), float32
         The largest score among all other pairs.
     n_pairs : int
-        All pairs looked at.
+        All pairs tested.
     features : int array
-        Features among which pairs were looked at.
+        Features among which pairs were tested.
+    n_rows : int
+        Rows that were looked at: all, or a sample.
     correlations : array of shape (n_groups, n_kept)
         Correlation of normal scores in each group.
     """
@@ -85,6 +76,7 @@ class RelationScores:
     rest: NDArray[np.float32]
     n_pairs: int
     features: NDArray[np.intp]
+    n_rows: int
     correlations: NDArray[np.float64]
 
 
@@ -93,6 +85,8 @@ def relation_scores(
     labellings: Relabellings,
     units: NDArray[np.intp] | None = None,
     n_jobs: int | None = None,
+    *,
+    within: bool = True,
 ) -> RelationScores:
     """Scores of the change of dependence for pairs of features.
 
@@ -106,6 +100,9 @@ def relation_scores(
         Unit of each feature; features of one unit (levels of one category) are never a pair.
     n_jobs : int, optional
         Threads; they do not change the result.
+    within : bool, default=True
+        Whether ranks are those within the observed groups, so that no change of a single feature leaves a
+        trace. Over all rows no labelling is treated unlike the others, and the maximum is an exact test.
 
     Returns
     -------
@@ -130,15 +127,16 @@ def relation_scores(
     """
     units = np.arange(rows.shape[1]) if units is None else units
     features = _features_looked_at(rows)
-    rows, labellings = _rows_looked_at(rows, labellings, len(features) * (len(features) - 1) // 2)
-    values = _normal_scores_within(rows, features, labellings)
+    n_pairs = len(features) * (len(features) - 1) // 2
+    rows, labellings = _rows_looked_at(rows, labellings, n_pairs, _PAIR_WORK)
+    values = (_normal_scores_within if within else _normal_scores_of_all)(rows, features, labellings)
     own = units[features]
     # Below the diagonal pairs would be counted twice.
     wanted = np.triu(own[:, None] != own, 1)
     advantages = _advantages(values, values, wanted, labellings.weights)
     table = _Leaders(labellings, int(wanted.sum()))
     for start, stop in _pair_blocks(len(features), labellings.n_labellings):
-        sums = _GroupSums(values[:, start:], slice(0, stop - start), slice(0, None), labellings)
+        sums = GroupCorrelations(values[:, start:], slice(0, stop - start), slice(0, None), labellings)
         first, second = np.meshgrid(features[start:stop], features[start:], indexing="ij")
         part = np.s_[start:stop, start:]
         block = _Block(
@@ -154,6 +152,7 @@ def product_relation_scores(
     factors: NDArray[np.intp],
     others: NDArray[np.intp],
     n_jobs: int | None = None,
+    wanted: NDArray[np.bool_] | None = None,
 ) -> RelationScores:
     """Scores of the change of dependence between features and products of two others.
 
@@ -165,13 +164,17 @@ def product_relation_scores(
         Two features each; the same feature twice is its square, -1 in the second place the feature itself.
     others : int array
         Features that may go with the products.
+    wanted : bool array of shape (n_products, n_others), optional
+        Which of them are looked at; default: all.
 
     Returns
     -------
     RelationScores
         Its pairs have three columns: the two factors and the other feature.
     """
-    rows, labellings = _rows_looked_at(rows, labellings, len(factors) * len(others))
+    work = _PAIR_WORK if wanted is None else _THREES_WORK
+    wanted = np.ones((len(factors), len(others)), dtype=bool) if wanted is None else wanted
+    rows, labellings = _rows_looked_at(rows, labellings, int(wanted.sum()), work)
     codes = labellings.scheme.codes(np.arange(1))[0]
     single = np.unique(factors[factors >= 0])
     scores = _normal_scores_within(rows, single, labellings)
@@ -183,17 +186,16 @@ def product_relation_scores(
     plain = factors[:, 1] < 0
     left[:, plain] = scores[:, np.searchsorted(single, factors[plain, 0])]
     values = _normal_scores_within(rows, others, labellings)
-    everything = np.ones((len(factors), len(others)), dtype=bool)
-    advantages = _advantages(left, values, everything, labellings.weights)
-    table = _Leaders(labellings, len(factors) * len(others))
+    advantages = _advantages(left, values, wanted, labellings.weights)
+    table = _Leaders(labellings, int(wanted.sum()))
     width = max(1, _BLOCK_STATISTICS // (labellings.n_labellings * len(factors)))
     for start in range(0, len(others), width):
         part = others[start : start + width]
         both = np.concatenate([left, values[:, start : start + width]], axis=1)
-        sums = _GroupSums(both, slice(0, len(factors)), slice(len(factors), None), labellings)
+        sums = GroupCorrelations(both, slice(0, len(factors)), slice(len(factors), None), labellings)
         triples = np.column_stack([np.repeat(factors, len(part), axis=0), np.tile(part, len(factors))])
-        own = advantages[:, start : start + width].ravel()
-        table.add(sums, _Block(triples, np.ones(len(triples), dtype=bool), own), n_jobs)
+        place = np.s_[:, start : start + width]
+        table.add(sums, _Block(triples, wanted[place].ravel(), advantages[place].ravel()), n_jobs)
     return table.finished(others)
 
 
@@ -215,7 +217,7 @@ def _advantages(
     """What is added to the scores of pairs, log(n_pairs x share of the error), shape (n_left, n_right).
 
     Half of the error is shared equally. The other half goes to pairs that depend on each other over all
-    rows, by the odds that they do: where a dependence changes it is mostly there in the pool, only weaker.
+    rows, by the odds that they do: where a dependence changes it is usually there in the pool, only weaker.
     Labels play no part, so it is the same for every labelling. Of independent features no pair is favoured
     much.
     """
@@ -256,7 +258,7 @@ class _Leaders:
         self._rest = np.zeros(labellings.n_labellings, dtype=np.float32)
         self._n_pairs = 0
 
-    def add(self, sums: _GroupSums, block: _Block, n_jobs: int | None) -> None:
+    def add(self, sums: GroupCorrelations, block: _Block, n_jobs: int | None) -> None:
         """Score a block of pairs, those that are wanted."""
         pairs, wanted, advantages = block
         if not wanted.any():
@@ -288,13 +290,15 @@ class _Leaders:
             n_labellings, n_groups = self._labellings.n_labellings, self._labellings.n_groups
             none = np.zeros((0, 2), dtype=np.intp)
             empty = np.zeros((n_labellings, 0), dtype=np.float32)
-            return RelationScores(none, empty, self._rest, 0, features, np.zeros((n_groups, 0)))
+            n_rows = self._labellings.n_rows
+            return RelationScores(none, empty, self._rest, 0, features, n_rows, np.zeros((n_groups, 0)))
         return RelationScores(
             pairs=np.concatenate(self._pairs),
             scores=np.concatenate(self._scores, axis=1),
             rest=self._rest,
             n_pairs=self._n_pairs,
             features=features,
+            n_rows=self._labellings.n_rows,
             correlations=np.concatenate(self._correlations, axis=1),
         )
 
@@ -339,9 +343,12 @@ def _features_looked_at(rows: Any) -> NDArray[np.intp]:
     return np.sort(np.argsort(-strongest, kind="stable")[:MOST_FEATURES])
 
 
-def _rows_looked_at(rows: Any, labellings: Relabellings, n_pairs: int) -> tuple[Any, Relabellings]:
+def _rows_looked_at(
+    rows: Any, labellings: Relabellings, n_pairs: int, work: float
+) -> tuple[Any, Relabellings]:
     """Rows on which pairs are compared, the same for every labelling: all, or a sample where that is long."""
-    n_rows = max(_FEWEST_ROWS, int(_PAIR_WORK / max(n_pairs * labellings.n_labellings, 1)))
+    affordable = int(work / max(n_pairs * labellings.n_labellings, 1))
+    n_rows = min(max(_FEWEST_ROWS, affordable), _MOST_ROWS)
     if rows.shape[0] <= n_rows or not isinstance(labellings.scheme, Scheme):
         return rows, labellings
     taken = np.sort(np.random.default_rng(0).permutation(rows.shape[0])[:n_rows])
@@ -356,7 +363,7 @@ def _rows_looked_at(rows: Any, labellings: Relabellings, n_pairs: int) -> tuple[
 
 def _normal_scores(column: NDArray, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
     """Normal quantiles of the ranks of a column, with mean zero and variance one; zeros for a constant."""
-    found = ndtri((rankdata(column) - 0.5) / len(column))
+    found = normal_quantiles(column)
     found = found - np.average(found, weights=weights)
     spread = np.sqrt(np.average(found**2, weights=weights))
     return found / spread if spread > 1e-9 else np.zeros(len(column))
@@ -372,6 +379,15 @@ def _normal_scores_within(
     for place, feature in enumerate(features):
         values[:, place] = _within(_column(by_column, feature), codes, labellings)
     return values
+
+
+def _normal_scores_of_all(
+    rows: Any, features: NDArray[np.intp], labellings: Relabellings
+) -> NDArray[np.float32]:
+    """Normal scores of the ranks among all rows, shape (n_rows, len(features))."""
+    by_column = rows.tocsc() if sp.issparse(rows) else rows
+    scores = [_normal_scores(_column(by_column, feature), labellings.weights) for feature in features]
+    return np.column_stack(scores).astype(np.float32)
 
 
 def _within(column: NDArray, codes: NDArray[np.uint8], labellings: Relabellings) -> NDArray[np.float64]:
@@ -392,190 +408,3 @@ def _pair_blocks(n_features: int, n_labellings: int) -> Iterator[tuple[int, int]
         stop = min(n_features - 1, start + max(1, most // (n_features - start)))
         yield start, stop
         start = stop
-
-
-class _GroupSums:
-    """Correlations of left with right columns in all groups, under any labelling.
-
-    From sums over the rows of all groups but the largest, which has what is left of everything.
-    """
-
-    def __init__(
-        self, columns: NDArray[np.float32], left: slice, right: slice, labellings: Relabellings
-    ) -> None:
-        self._columns, self._squares = columns, columns * columns
-        self._left, self._right, self._labellings = left, right, labellings
-        self._shape = (len(range(columns.shape[1])[left]), len(range(columns.shape[1])[right]))
-        weights = np.ones(len(columns)) if labellings.weights is None else labellings.weights
-        self._weights = weights.astype(np.float32)
-        self._everything = self._products(np.arange(len(columns)))
-        self.rounding = _ROUNDING**2 * float(weights.sum())
-
-    def changes(self, wanted: NDArray[np.bool_], n_jobs: int | None) -> NDArray[np.float32]:
-        """How much correlations differ between groups, shape (n_labellings, n_left * n_right).
-
-        Those that are not wanted may be left out, and are zero then.
-        """
-        n_labellings, n_rows = self._labellings.n_labellings, len(self._columns)
-        found = np.zeros((n_labellings, *self._shape), dtype=np.float32)
-        flat = found.reshape(n_labellings, -1)
-        sizes = np.bincount(self._labellings.scheme.codes(np.arange(1))[0])
-        together = n_rows >= _MANY_ROWS and n_rows - sizes.max() >= _GATHERED_SHARE * n_rows
-        places = np.flatnonzero(wanted)
-        step = max(_CHUNK, _PRODUCT_ELEMENTS // max(1, len(places))) if together else _CHUNK
-        chunks = np.split(np.arange(n_labellings), np.arange(step, n_labellings, step))
-
-        def run(chunk: NDArray[np.intp]) -> None:
-            codes = self._labellings.scheme.codes(chunk)
-            if together:
-                flat[np.ix_(chunk, places)] = self._changes_of_pairs(codes, places, int(sizes.argmax()))
-                return
-            moments = self._moments(codes)
-            for place, index in enumerate(chunk):
-                self._change(codes[place], moments.of(place), found[index])
-
-        in_threads(run, chunks, n_jobs)
-        return flat
-
-    def _changes_of_pairs(
-        self, codes: NDArray[np.uint8], places: NDArray[np.intp], largest: int
-    ) -> NDArray[np.float32]:
-        """The same for many labellings and some pairs, from sums of products, (n_labellings, n_pairs)."""
-        n_columns, n_groups = self._columns.shape[1], self._labellings.n_groups
-        first, second = np.divmod(places, self._shape[1])
-        first, second = np.arange(n_columns)[self._left][first], np.arange(n_columns)[self._right][second]
-        sums = np.zeros((n_groups, len(codes), 1 + 2 * n_columns + len(places)))
-        step = max(256, _PRODUCT_ELEMENTS // sums.shape[2] // 8 * 8)
-        for start in range(0, len(self._columns), step):
-            block = slice(start, start + step)
-            own = self._columns[block]
-            columns = np.concatenate(
-                [
-                    np.ones((len(own), 1), np.float32),
-                    own,
-                    self._squares[block],
-                    own[:, first] * own[:, second],
-                ],
-                axis=1,
-            )
-            columns *= self._weights[block, None]
-            sums[largest] += columns.sum(axis=0, dtype=np.float64)
-            for group in [g for g in range(n_groups) if g != largest]:
-                sums[group] += labelled_sums(packed(codes[:, block] == group), columns)
-        sums[largest] -= sums.sum(axis=0) - sums[largest]
-        mass: Any = 0.0
-        mean: Any = 0.0
-        squares: Any = 0.0
-        for part in sums:
-            share = part[:, :1]
-            mass = mass + share
-            away = _correlations_of(part, n_columns, (first, second)) - mean
-            mean = mean + (share / mass) * away
-            squares = squares + away * away * (share * (mass - share) / mass)
-        return squares.astype(np.float32)
-
-    def observed_correlations(self) -> NDArray[np.float64]:
-        """Correlations in the observed groups, shape (n_groups, n_left * n_right)."""
-        codes = self._labellings.scheme.codes(np.arange(1))
-        found = np.empty((self._labellings.n_groups, self._shape[0] * self._shape[1]))
-        for group, correlation in self._correlations(codes[0], self._moments(codes).of(0)):
-            found[group] = correlation.ravel()
-        return found
-
-    def _change(self, codes: NDArray[np.uint8], moments: _GroupMoments, out: NDArray[np.float32]) -> None:
-        """Weighted sum of squares of the groups' correlations about their mean."""
-        parts = self._correlations(codes, moments)
-        first, mean = next(parts)
-        mass = moments.mass[first]
-        out[:] = 0.0
-        # By the recurrence for weighted variances, which does not subtract large numbers.
-        for group, correlation in parts:
-            own = moments.mass[group]
-            mass = mass + own
-            correlation -= mean
-            mean = mean + (own / mass) * correlation if self._labellings.n_groups > 2 else mean
-            correlation *= correlation
-            correlation *= own * (mass - own) / mass
-            out += correlation
-
-    def _correlations(
-        self, codes: NDArray[np.uint8], moments: _GroupMoments
-    ) -> Iterator[tuple[int, NDArray[np.float32]]]:
-        """Each group's correlations of left with right columns."""
-        n_groups = self._labellings.n_groups
-        largest = int(np.bincount(codes, minlength=n_groups).argmax())
-        left_over = self._everything
-        for group in [*(g for g in range(n_groups) if g != largest), largest]:
-            if group == largest:
-                products = left_over
-            else:
-                products = self._products(np.flatnonzero(codes == group))
-                left_over = left_over - products
-            inverse, shift = moments.inverse[group], moments.shift[group]
-            found = products * (inverse[self._left] / moments.mass[group])[:, None]
-            found *= inverse[self._right]
-            found -= shift[self._left, None] * shift[self._right]
-            yield group, found
-
-    def _products(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Weighted sums of the products of left with right columns over some rows."""
-        taken = self._columns[rows]
-        left = taken[:, self._left]
-        if self._labellings.weights is not None:
-            left = left * self._weights[rows, None]
-        return left.T @ taken[:, self._right]
-
-    def _moments(self, codes: NDArray[np.uint8]) -> _GroupMoments:
-        """Of all columns in all groups, for some labellings."""
-        n_groups = self._labellings.n_groups
-        shape = (len(codes), n_groups, self._columns.shape[1])
-        mass = np.empty(shape[:2], dtype=np.float32)
-        inverse, shift = np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.float32)
-        for group in range(n_groups):
-            inside = (codes == group) * self._weights
-            own = inside.sum(axis=1, dtype=np.float64)
-            mean = (inside @ self._columns) / own[:, None]
-            variance = (inside @ self._squares) / own[:, None] - mean**2
-            mass[:, group] = own
-            inverse[:, group], shift[:, group] = _inverse_and_shift(mean, variance)
-        return _GroupMoments(mass, inverse, shift)
-
-
-def _correlations_of(
-    sums: NDArray[np.float64], n_columns: int, pairs: tuple[NDArray[np.intp], NDArray[np.intp]]
-) -> NDArray[np.float64]:
-    """Correlations of pairs of columns in one group under many labellings, shape (n_labellings, n_pairs).
-
-    Sums are, side by side, those of the weights, the columns, their squares and the products of the pairs.
-    """
-    mass = sums[:, :1]
-    mean = sums[:, 1 : 1 + n_columns] / mass
-    variance = sums[:, 1 + n_columns : 1 + 2 * n_columns] / mass - mean**2
-    inverse, shift = _inverse_and_shift(mean, variance)
-    found = sums[:, 1 + 2 * n_columns :] / mass
-    for own in pairs:
-        found *= inverse[:, own]
-    return found - shift[:, pairs[0]] * shift[:, pairs[1]]
-
-
-def _inverse_and_shift(mean: NDArray, variance: NDArray) -> tuple[NDArray, NDArray]:
-    """One over the standard deviation, and the mean over it; zero where nothing varies."""
-    # A flag that no row of a group has goes with nothing there.
-    varying = variance > _LEAST_SPREAD**2
-    inverse = np.where(varying, 1 / np.sqrt(np.where(varying, variance, 1.0)), 0.0)
-    return inverse, mean * inverse
-
-
-class _GroupMoments(NamedTuple):
-    """Of columns in groups: weights of the rows, one over the standard deviation, and mean over it.
-
-    Arrays of shape (..., n_groups) and (..., n_groups, n_columns).
-    """
-
-    mass: NDArray[np.float32]
-    inverse: NDArray[np.float32]
-    shift: NDArray[np.float32]
-
-    def of(self, labelling: int) -> _GroupMoments:
-        """Those of one labelling."""
-        return _GroupMoments(self.mass[labelling], self.inverse[labelling], self.shift[labelling])

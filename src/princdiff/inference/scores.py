@@ -26,7 +26,7 @@ _STRAIGHT = 1e-3
 _FAR = 1e-250
 # Convergents of the continued fraction; so far out in the tail ten give six digits.
 _CONVERGENTS = 24
-# For shapes below one: power series up to here, with so many terms, then the continued fraction. Both agree
+# For shapes below one: power series up to here, with this many terms, then the continued fraction. Both agree
 # with SciPy to ten digits there.
 _SERIES_END = 3.0
 _TERMS = 28
@@ -63,7 +63,7 @@ def gamma_scores(
     statistics : array of shape (n_labellings, n_columns)
         One statistic per column, of all labellings; large values speak against the null hypothesis.
     above : float, optional
-        Score only what is so many standard deviations above the mean of its column, and give zero to the
+        Score only what is this many standard deviations above the mean of its column, and give zero to the
         rest: much faster where nothing but the largest of very many scores is wanted.
     prior : float or array of shape (n_columns,), optional
         Skewness to expect, such as that of a chi-squared law. The skewness of a thousand values is good

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from princdiff.data import parameters
 from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.samples import Scale
+from princdiff.data.shared_docs import with_shared_docs
 from princdiff.divergences import Divergence
 from princdiff.inference.alone import (
     ERRORS,
@@ -44,13 +45,15 @@ from princdiff.inference.relations import (
     product_relation_scores,
     relation_scores,
 )
-from princdiff.printable import short_repr
+from princdiff.inference.selection_result import SelectionResult
 
 GOALS = ("all", "minimal", "directions")
 # How the error is shared: single columns, pairs, and relations to features that are named already.
 SHARE_ALONE, SHARE_PAIRS, SHARE_NAMED = 0.6, 0.25, 0.15
 # The same in a table with flags or categories, of which single columns are asked most.
 MIXED_ALONE, MIXED_PAIRS, MIXED_NAMED = 0.75, 0.15, 0.10
+# In tables of so few numbers that all threes of them can be looked at these have a part of the last.
+THREES_NAMED, SHARE_THREES, _MOST_IN_THREES = 0.10, 0.05, 30
 # Named features whose relations are looked at once more, and those of which products are made.
 _MOST_NAMED, _MOST_FACTORS = 20, 8
 # Pairs listed in the table of relations, whether or not they are selected.
@@ -91,58 +94,7 @@ class SelectionOptions:
     relations: bool = True
 
 
-@dataclass(frozen=True, repr=False)
-class SelectionResult:
-    """Features that differ.
-
-    Attributes
-    ----------
-    selected : bool array of shape (n_features,)
-        Which features.
-    table : DataFrame with one row per feature
-        ``feature``, ``column`` (of the user's table), ``selected``, ``reason`` ("alone", "together with
-        ...", "direction" or nothing), ``score`` (-log of an approximate p-value of its own distribution),
-        ``pvalue`` (of its own distribution, not adjusted), ``pvalue_error`` (its standard error from drawing
-        relabellings at random), ``pvalue_adj`` (for any reason, adjusted for all features and pairs looked
-        at).
-    columns : DataFrame with one row per column of the user's table
-        ``column``, ``selected``, ``score``, ``pvalue``, ``pvalue_adj`` and ``pvalue_extrapolated`` (below
-        1 / (B + 1) by a gamma law: approximate), all of the column's own distribution.
-    relations : DataFrame with one row per pair, the clearest first
-        ``first``, ``second``, ``dependence <group>`` (correlation of normal scores) for each group,
-        ``change`` (largest minus smallest), ``pvalue_adj``, ``selected``.
-    control : str
-        What is controlled, in words.
-    n_labellings : int
-        Relabellings behind the p-values, the observed one included.
-    complement_pvalue : float or None
-        For "minimal": permutation p-value of the features not selected. Descriptive, since the same rows were
-        used to choose.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import princdiff
-    >>> rng = np.random.default_rng(0)
-    >>> X, y = rng.normal(size=(90, 3)), np.repeat(["a", "b", "c"], 30)
-    >>> X[y == "c", 1] += 2
-    >>> result = princdiff.select_features(X, y, n_permutations=99, random_state=0)
-    >>> result.table.loc[result.selected, ["feature", "reason"]]
-      feature reason
-    1      x1  alone
-    """
-
-    selected: NDArray[np.bool_]
-    table: pd.DataFrame
-    columns: pd.DataFrame
-    relations: pd.DataFrame
-    control: str
-    n_labellings: int
-    complement_pvalue: float | None = None
-
-    __repr__ = short_repr
-
-
+@with_shared_docs
 def select_features(
     X: ArrayLike,
     y: ArrayLike,
@@ -167,10 +119,8 @@ def select_features(
 
     Parameters
     ----------
-    X : array, DataFrame or scipy.sparse matrix of shape (n_rows, n_features)
-        Rows of all groups.
-    y : array of shape (n_rows,)
-        Group of each row.
+    {X}
+    {y}
     goal : {"all", "minimal", "directions"}, default="all"
         "all": every feature whose own distribution differs, or whose relation to another feature does.
         "minimal": a small set without which the groups can no longer be told apart. "directions": as "all",
@@ -178,8 +128,7 @@ def select_features(
         themselves or in pairs, but make a difference of others clearer.
     alpha : float, default=0.05
         Level.
-    n_permutations : int, default=999
-        Random relabellings; all distinct ones where they are fewer.
+    {n_permutations}
     error : {"fwer", "fdr"}, default="fwer"
         Control the chance of any false feature, or the expected share of false ones among those that
         differ alone (pairs keep the former).
@@ -190,25 +139,18 @@ def select_features(
     scale : {None, "pooled", "within"}, default="pooled"
         Scaling of the features. Single features are compared in any unit alike; with "within" they are
         standardised in each group first, so that neither a shift nor a spread counts as a difference.
-    blocks : array of shape (n_rows,), optional
-        Pairs, strata or donors.
-    permute : {"auto", "within", "whole"}, default="auto"
-        Relabel rows inside their block, or whole blocks; "auto": whole where every block lies in one group.
+    {blocks}
+    {permute}
     covariates : array of shape (n_rows,) or (n_rows, n_covariates), optional
         Numbers whose linear effect is taken out first.
-    sample_weight : array of shape (n_rows,), optional
-        Row weights; they travel with the rows.
+    {sample_weight}
     columns : array of str of shape (n_features,), optional
         Column of a table that each feature belongs to: the 0/1 levels of a category, or a number and its mark
         for missing values, are judged as one column first. Default: each feature is a column.
-    random_state : int, RandomState or None
-        Seed.
-    rng : int, Generator or None
-        The same under NumPy's name; give one of the two.
-    n_jobs : int, optional
-        Threads; they do not change the result.
-    progress : bool, default=False
-        Show a progress bar.
+    {random_state}
+    {rng}
+    {n_jobs}
+    {progress}
 
     Returns
     -------
@@ -222,7 +164,9 @@ def select_features(
     pairs that do not differ have jointly the same distribution in the groups; for pairs, after each feature
     is brought to normal scores within its group, which makes that part approximate. Of the error 60 %
     is for single features, 25 % for pairs, and 15 % for the relations of further features to those already
-    named, their squares and products; where there are flags or categories 75 %, 15 % and 10 %. Half of what
+    named, their squares and products; where there are flags or categories 75 %, 15 % and 10 %. In tables of
+    up to 30 numbers a third of the last is for three features at a time of which no two need to go together
+    differently, such as one that has the sign of the product of two others. Half of what
     is for pairs goes to those that depend on each other over all rows, labels ignored. The largest
     score is itself a test of the whole difference at level ``alpha``, so nothing is named where nothing
     differs but for that chance.
@@ -278,6 +222,7 @@ def select(problem: Problem, run: Run, options: SelectionOptions) -> SelectionRe
     if options.relations:
         finder.columns_and_pairs()
         finder.relations_to_named()
+        finder.relations_of_threes()
     else:
         finder.single_columns()
     if options.goal == "directions":
@@ -312,12 +257,15 @@ class _Shares(NamedTuple):
     alone: float
     pairs: float
     named: float
+    threes: float = 0.0
 
     @classmethod
     def of(cls, problem: Problem) -> _Shares:
-        if all(kind == "number" for kind in problem.kinds):
-            return cls(SHARE_ALONE, SHARE_PAIRS, SHARE_NAMED)
-        return cls(MIXED_ALONE, MIXED_PAIRS, MIXED_NAMED)
+        if any(kind != "number" for kind in problem.kinds):
+            return cls(MIXED_ALONE, MIXED_PAIRS, MIXED_NAMED)
+        if 3 <= problem.n_features <= _MOST_IN_THREES:
+            return cls(SHARE_ALONE, SHARE_PAIRS, THREES_NAMED, SHARE_THREES)
+        return cls(SHARE_ALONE, SHARE_PAIRS, SHARE_NAMED)
 
 
 class _Selection:
@@ -353,12 +301,13 @@ class _Selection:
         self._selected = np.zeros(problem.n_features, dtype=bool)
         self._relations = self._listed(None, np.ones(0))
         self._looked_at = np.arange(problem.n_features)
+        self._rows_of_pairs = self._rows_of_threes = self._labellings.n_rows
         self._gate = options.global_pvalue is None or options.global_pvalue <= options.alpha
 
     # The steps.
 
     def single_columns(self) -> None:
-        """Columns by themselves, with all of the error."""
+        """Columns on their own, with all of the error."""
         scores = self._alone.units
         self._name_columns(
             step_down_pvalues(scores) if self._options.error == "fwer" else pooled_discovery_rates(scores)
@@ -367,7 +316,7 @@ class _Selection:
     def columns_and_pairs(self) -> None:
         """Single columns and pairs, in one step-down maximum."""
         pairs = relation_scores(self._rows, self._labellings, self._unit_of, self._run.n_jobs)
-        self._looked_at = pairs.features
+        self._looked_at, self._rows_of_pairs = pairs.features, pairs.n_rows
         scores = _with_rest(pairs)
         n_units = len(self._columns)
         if self._options.error == "fdr":
@@ -378,7 +327,7 @@ class _Selection:
             handicap = np.log(max(pairs.n_pairs, 1) / n_units * self._shares.alone / self._shares.pairs)
             offsets = np.concatenate([np.zeros(n_units), np.full(scores.shape[1], handicap)])
             adjusted = step_down_pvalues(np.column_stack([self._alone.units, scores]), offsets)
-            adjusted = adjusted / (1 - self._shares.named)
+            adjusted = adjusted / (self._shares.alone + self._shares.pairs)
             alone, together = adjusted[:n_units], adjusted[n_units:-1]
         self._name_columns(np.minimum(alone, 1.0))
         together = np.minimum(together, 1.0)
@@ -409,6 +358,31 @@ class _Selection:
         for position in np.argsort(adjusted, kind="stable")[: np.count_nonzero(adjusted <= self._alpha)]:
             *partners, feature = triples[position].tolist()
             self._name_together(feature, [partner for partner in partners if partner >= 0])
+
+    def relations_of_threes(self) -> None:
+        """Features of which three go together differently: one with the product of two others."""
+        own = np.flatnonzero(~self._few_values)
+        if not self._shares.threes or not self._gate or len(own) < 3:
+            return
+        first, second = np.triu_indices(len(own), 1)
+        found = product_relation_scores(
+            self._rows,
+            self._labellings,
+            np.column_stack([own[first], own[second]]),
+            own,
+            self._run.n_jobs,
+            np.arange(len(own)) > second[:, None],
+        )
+        self._rows_of_threes = found.n_rows
+        adjusted = step_down_pvalues(_with_rest(found))[:-1] / self._shares.threes
+        # Where two of them are named already they may be all that changed.
+        known = self._selected[found.pairs].sum(axis=1) >= 2
+        new = np.flatnonzero((adjusted <= self._alpha) & ~known)
+        for position in new[np.argsort(adjusted[new], kind="stable")]:
+            triple = found.pairs[position]
+            np.minimum.at(self._adjusted, triple, adjusted[position])
+            for feature in triple.tolist():
+                self._name_together(feature, [other for other in triple.tolist() if other != feature])
 
     def directions(self) -> None:
         """Features that take part in directions."""
@@ -449,7 +423,7 @@ class _Selection:
         return has_few_values(self._rows, np.arange(self._problem.n_features))
 
     def _name_pairs(self, pairs: NDArray[np.intp], adjusted: NDArray[np.float64]) -> None:
-        """Name features for pairs that go together differently, see `attribution`."""
+        """Name features for pairs that go together differently, see `features_of_pairs`."""
         order = np.argsort(adjusted, kind="stable")
         changed = order[: np.count_nonzero(adjusted <= self._alpha)]
         facts = FeatureFacts(
@@ -545,17 +519,20 @@ class _Selection:
 
     def _control(self) -> str:
         alpha, n_features = self._options.alpha, self._problem.n_features
-        kinds = (
-            "differs neither alone nor together with others" if self._options.relations else "does not differ"
-        )
+        alone = ", alone or together with others," if self._options.relations else ""
         if self._options.error == "fdr":
-            words = f"Of the features named, a share of at most {alpha:g} is expected to be one that {kinds}."
+            words = (
+                f"Of the features named, at most a share of {alpha:g} is expected not to differ{alone[:-1]}."
+            )
         else:
-            words = f"The chance that any feature named is one that {kinds} is at most {alpha:g}."
+            words = f"The chance that any of the features named does not differ{alone} is at most {alpha:g}."
         if self._options.relations and len(self._looked_at) < n_features:
             words += (
-                f" Pairs were looked at among the {len(self._looked_at)} features that depend most on others."
+                f" Pairs were tested among the {len(self._looked_at)} features that depend most on others."
             )
+        for what, taken in (("Pairs", self._rows_of_pairs), ("Threes of columns", self._rows_of_threes)):
+            if taken < self._labellings.n_rows:
+                words += f" {what} were judged on {taken} rows drawn at random, single columns on all."
         if self._options.goal == "directions":
             words += (
                 " Features named for a direction need not differ themselves: what is assumed is that those "

@@ -1,7 +1,7 @@
 """The sharpest contrast: the direction of the largest difference relative to the variance along it.
 
 It may be quite another than the direction of the largest difference in size. Measurements of animals differ
-in size along almost all directions; two kinds of the same size may still be told apart without fail by a
+in size along almost all directions; two kinds of the same size may still be perfectly separated by a
 proportion, along which nothing else varies.
 """
 

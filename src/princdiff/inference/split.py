@@ -31,7 +31,7 @@ from princdiff.solvers.growing_samples import first_sample, one_sample, solve_gr
 from princdiff.solvers.solve import solve
 
 _CHUNK_ELEMENTS = 1 << 20
-# With more rows, quantile functions are compared at so many levels instead of in every cell.
+# With more rows, quantile functions are compared at this many levels instead of in every cell.
 _MANY_ROWS = 20_000
 _LEVELS = 2000
 
@@ -45,7 +45,7 @@ class SplitResult:
     pvalue : float
         Twice the median over splits, at most 1.
     pvalues : array of shape (n_splits,)
-        One for each split; each is valid by itself.
+        One for each split; each is valid on its own.
     statistics : array of shape (n_splits,)
         Divergence on the rows kept aside.
     directions : array of shape (n_splits, n_features)

@@ -15,7 +15,7 @@ from princdiff.divergences import Divergence
 from princdiff.parallel import in_threads
 
 _BLOCK_ELEMENTS = 1 << 17
-# Gains are measured on the features that differ most by themselves.
+# Gains are measured on the features that differ most on their own.
 MOST_TARGETS = 10
 
 

@@ -9,7 +9,7 @@ from scipy.stats import cramervonmises, genpareto
 from princdiff.inference.pvalues import permutation_pvalue
 
 _EXCEEDANCES = 250
-# With so many relabellings that reach the observed statistic, counting is good enough.
+# With this many relabellings that reach the observed statistic, counting is good enough.
 _COUNTED = 10
 _FEWEST = 30
 

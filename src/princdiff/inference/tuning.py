@@ -23,6 +23,8 @@ from princdiff.solvers.sparsity import Sparsity
 
 # Penalties that are tried, each a little more than half of the one before.
 _N_PENALTIES = 12
+# Parts of the rows; a direction is judged on the part that it was not fitted on.
+N_FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,6 @@ def choose_level(
     rng: np.random.Generator,
     *,
     one_standard_error: bool = False,
-    n_folds: int = 5,
     n_jobs: int | None = None,
 ) -> SparsityPath:
     """Number of features with the largest held-out divergence.
@@ -75,8 +76,6 @@ def choose_level(
         For folds and starts.
     one_standard_error : bool
         Take the sparsest level within one standard error of the best.
-    n_folds : int
-        Folds, fewer where a group has fewer rows.
     n_jobs : int, optional
         Threads.
 
@@ -84,9 +83,7 @@ def choose_level(
     -------
     SparsityPath
     """
-    train, test = stratified_folds(samples, labels, n_folds, int(rng.integers(2**31)))
-    levels = default_levels(int(samples.varying.sum()) or 1)
-    path = solve_path(samples, train, divergence, levels, rng, PathOptions(n_jobs=n_jobs))
+    train, test, levels, path = _path_on_folds(samples, labels, divergence, rng, n_jobs)
     held_out = _evaluate(samples, test, divergence, path.directions)
     between = _levels_around(levels, int(held_out.mean(axis=0).argmax()))
     if len(between) and not time_is_up():
@@ -114,7 +111,6 @@ def held_out_by_level(
     divergence: Divergence,
     levels: NDArray[np.intp],
     seed: int,
-    n_folds: int = 5,
 ) -> NDArray[np.float64]:
     """Mean held-out divergence of every labelling at every level, shape (n_columns, n_levels).
 
@@ -123,7 +119,7 @@ def held_out_by_level(
     trains, tests = [], []
     for column in range(labels.n_columns):
         own = labels.labelling(int(labels.columns[column]))
-        train, test = stratified_folds(samples, own, n_folds, seed)
+        train, test = stratified_folds(samples, own, N_FOLDS, seed)
         trains.append(train.codes)
         tests.append(test.codes)
     n_folds = len(trains[0])
@@ -142,7 +138,6 @@ def choose_penalty(
     rng: np.random.Generator,
     *,
     one_standard_error: bool = False,
-    n_folds: int = 5,
     n_jobs: int | None = None,
 ) -> SparsityPath:
     """Penalty with the largest held-out divergence; parameters as in `choose_level`.
@@ -150,9 +145,7 @@ def choose_penalty(
     The grid falls geometrically from where one feature remains. Each penalty starts from hard-thresholded
     solutions of every level.
     """
-    train, test = stratified_folds(samples, labels, n_folds, int(rng.integers(2**31)))
-    levels = default_levels(int(samples.varying.sum()) or 1)
-    path = solve_path(samples, train, divergence, levels, rng, PathOptions(n_jobs=n_jobs))
+    train, test, _, path = _path_on_folds(samples, labels, divergence, rng, n_jobs)
     n_columns, n_levels, n_features = path.directions.shape
     strongest = float(path.values.max()) or 1.0
     grid = strongest * np.geomspace(1.0, 1e-3, _N_PENALTIES)
@@ -173,6 +166,20 @@ def choose_penalty(
     held_out = _evaluate(samples, test, divergence, directions)
     in_data_units = grid * samples.unit**divergence.degree
     return _summarise("penalty", in_data_units, fitted, held_out, directions, one_standard_error)
+
+
+def _path_on_folds(
+    samples: Samples, labels: Labels, divergence: Divergence, rng: np.random.Generator, n_jobs: int | None
+) -> tuple[Labels, Labels, NDArray[np.intp], Path]:
+    """Folds to fit on and to evaluate on, levels, and a direction of each level fitted on each fold."""
+    train, test = stratified_folds(samples, labels, N_FOLDS, int(rng.integers(2**31)))
+    levels = default_levels(int(samples.varying.sum()) or 1)
+    return (
+        train,
+        test,
+        levels,
+        solve_path(samples, train, divergence, levels, rng, PathOptions(n_jobs=n_jobs)),
+    )
 
 
 def stratified_folds(samples: Samples, labels: Labels, n_folds: int, seed: int) -> tuple[Labels, Labels]:

@@ -38,7 +38,7 @@ def feasible(
     directions : array of shape (n_columns, n_features)
         Where to begin.
     levels : int array of shape (n_columns,)
-        At most so many weights.
+        At most this many weights.
     support : bool array of shape (n_columns, n_features), optional
         Features that may be used.
     penalties : array of shape (n_columns,), optional

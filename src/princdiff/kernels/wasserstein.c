@@ -5,8 +5,6 @@
  * where s is the sum of p_g p_h over pairs; the value is half the sum of slope times x (Euler). Integrals are
  * differences of running sums: no cell of any plan is formed.
  */
-#include <float.h>
-
 #include "columns.h"
 
 enum { PART = 8 };
@@ -165,49 +163,6 @@ PD_INLINE double pd_w2_any(const pd_batch *batch, const pd_buffers *b, pd_place 
     return 0.5 * pd_total(sums);
 }
 
-/* Two groups of equal size, straight from the sorted keys to the slopes of the rows. Returns 0 where that will not
- * do: the leading bits left something out of order, or values tie. */
-PD_INLINE int pd_w2_equal_at_once(const pd_batch *batch, const pd_buffers *b, pd_place place, double *value)
-{
-    enum { STEP = 4 };
-    const int64_t n = batch->sizes[0];
-    const float *restrict column = batch->projections + place.column * batch->n_rows;
-    const int32_t *restrict first = place.members, *restrict second = place.members + n;
-    const uint32_t *restrict x = b->keys + place.lane, *restrict y = x + pd_rounded_up(n) * PD_LANES;
-    float *restrict slopes = batch->slopes + place.column * batch->n_rows;
-    const uint32_t mask = b->mask;
-    pd_ties ties = {0.0f, 0.0f, batch->tie_share};
-    for (int group = 0; group < 2; group++) {
-        /* If all is in order, as the end will show, then these are the quartiles. */
-        const uint32_t *keys = group ? y : x;
-        const int32_t *own = group ? second : first;
-        const float low = column[own[keys[n / 4 * PD_LANES] & mask]];
-        const float range = column[own[keys[(n - 1 - n / 4) * PD_LANES] & mask]] - low;
-        ties.middle += 0.25f * (column[own[keys[(n - 1) / 2 * PD_LANES] & mask]] +
-                                column[own[keys[n / 2 * PD_LANES] & mask]]);
-        ties.spread = range > ties.spread ? range : ties.spread;
-    }
-    const float each = (float)(2.0 / (double)n);
-    double sums[STEP] = {0.0};
-    float last_x = -FLT_MAX, last_y = -FLT_MAX, nearest_x = FLT_MAX, nearest_y = FLT_MAX;
-    for (int64_t start = 0; start < n; start += STEP)
-        for (int64_t k = 0; k < STEP && start + k < n; k++) {
-            const int64_t i = start + k;
-            const int32_t up = first[x[i * PD_LANES] & mask], down = second[y[i * PD_LANES] & mask];
-            const float from = column[up], to = column[down], gap = from - to, slope = gap * each;
-            const float step_x = pd_excess(ties, last_x, from), step_y = pd_excess(ties, last_y, to);
-            nearest_x = step_x < nearest_x ? step_x : nearest_x;
-            nearest_y = step_y < nearest_y ? step_y : nearest_y;
-            sums[k] += (double)gap * (double)gap;
-            slopes[up] = slope;
-            slopes[down] = -slope;
-            last_x = from;
-            last_y = to;
-        }
-    *value = ((sums[0] + sums[2]) + (sums[1] + sums[3])) / (double)n;
-    return nearest_x > 0.0f && nearest_y > 0.0f;
-}
-
 /* Two groups of unequal size: each row of the larger one is matched with one row of the smaller or two, neighbours.
  * The tables of pd_part_ends say which, and how it is divided between them. */
 PD_INLINE double pd_w2_unequal(const pd_batch *batch, const pd_buffers *b)
@@ -265,9 +220,6 @@ PD_INLINE double pd_w2(const pd_batch *batch, const pd_buffers *b, pd_place plac
 {
     const int two = batch->n_groups == 2 && !batch->weights, equal = two && batch->sizes[0] == batch->sizes[1];
     double value;
-    if (equal && batch->slopes && b->width > 1 && b->n_labelled == batch->n_rows &&
-        pd_w2_equal_at_once(batch, b, place, &value))
-        return value;
     pd_sorted_column(batch, b, place);
     if (equal)
         value = pd_w2_equal(batch, b);

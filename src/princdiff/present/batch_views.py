@@ -46,8 +46,21 @@ def effects_over_batches(result: BatchesResult, ax: Axes | None = None) -> Axes:
     known = ~np.isnan(low)
     ax.vlines(places[known], low[known], high[known], color="C0", alpha=0.5, zorder=2)
     differs = result.frame["differs"].to_numpy(bool)
-    for chosen, colour, label in ((differs, "C3", "differs"), (~differs, "white", "no difference shown")):
-        ax.scatter(places[chosen], effect[chosen], s=36, color=colour, edgecolor="C0", zorder=3, label=label)
+    small = result.too_small.to_numpy(bool)
+    if result.min_effect is not None:
+        ax.axhline(
+            result.min_effect, color="0.4", linestyle="--", linewidth=1, zorder=1, label="smallest asked for"
+        )
+    for chosen, colour, label in (
+        (differs, "C3", "differs"),
+        (small, "0.7", "p-value small, effect too small"),
+        (~differs & ~small, "white", "no difference shown"),
+    ):
+        # Without a rule for the effect nobody should read of one.
+        if chosen is not small or small.any():
+            ax.scatter(
+                places[chosen], effect[chosen], s=36, color=colour, edgecolor="C0", zorder=3, label=label
+            )
     # Dollar signs in names are no formulas.
     names = [str(name).replace("$", r"\$") for name in result.frame["batch"]]
     ax.set_xticks(
@@ -80,7 +93,10 @@ def batches_lines(result: BatchesResult, screen: Screen, notes: Sequence[str] | 
     frame = result.frame
     largest = max([*frame["effect"].dropna(), *[edge for edge in result.band if edge == edge], 1e-12])
     width = max(8, min(30, screen.width // 4))
-    marks = ["differs" if differs else "" for differs in frame["differs"]]
+    marks = [
+        "differs" if differs else "too small" if small else ""
+        for differs, small in zip(frame["differs"], result.too_small, strict=True)
+    ]
     names = [shorten(printable(name), 30) for name in frame["batch"]]
     room = max(10, screen.width - max(map(len, names)) - width - 45)
     columns = [
@@ -97,6 +113,10 @@ def batches_lines(result: BatchesResult, screen: Screen, notes: Sequence[str] | 
         lines += screen.prose(
             f"Effects are in standard deviations; parts of {result.reference} differ from the rest by up "
             f"to {result.band[1]:.2f}."
+        )
+    if result.too_small.any():
+        lines += screen.prose(
+            f"Too small: the adjusted p-value is small, but the effect is below {result.min_effect:.2g}."
         )
     found = result.to_frame(by="column")
     if len(found):

@@ -206,7 +206,7 @@ def _comparisons(result: GroupsResult) -> list[dict[str, Any]]:
                 "adjusted": _chance(row["adjusted"]),
                 "pvalue": _chance(row["pvalue"]),
                 "differs": bool(row["adjusted"] <= LEVEL),
-                "columns": _leading(own),
+                "columns": _leading(own) if row["adjusted"] <= LEVEL else "–",
                 "rows": [f"{count:,} {named(name)}" for name, count in own.groups.items()],
                 "body": Markup(notebook.result_html(own, more=False)),
                 "sentence": visible(wording.headline(own)),

@@ -37,7 +37,7 @@ def result_html(result: DifferenceResult, more: bool = True) -> str:
     Parameters
     ----------
     result : DifferenceResult
-        What to tell.
+        The result to show.
     more : bool, default=True
         Whether to say how to get at the whole page.
 
@@ -71,8 +71,8 @@ def _columns(result: DifferenceResult) -> str:
     rows = "".join(
         f"<tr>{_row(row, longest, tested, len(chosen) > 0)}</tr>" for row in shown.to_dict("records")
     )
-    hidden = len(chosen) - len(shown)
-    more = f'<p style="margin:0.2em 0;{_SOFT}">… and {hidden} more that differ</p>' if hidden > 0 else ""
+    further = wording.further_columns(result, shown)
+    more = f'<p style="margin:0.2em 0;{_SOFT}">… and {further}</p>' if further else ""
     if not len(chosen):
         more = f'<p style="margin:0.2em 0;{_SOFT}">The largest differences, which may well be chance.</p>'
     table = "border-collapse:collapse;margin:0;font-size:0.95em"

@@ -1,4 +1,7 @@
-"""From a result to the page: the sentences it opens with, and the text around charts and tables.
+"""The HTML report: the sentences it opens with, and the text around charts and tables.
+
+The page is a template around plain data, and opens from a file, without a network, for years: so the
+charting library travels inside it (`docs/decisions/0002-report-charts.md` says which and why).
 
 Whatever comes from users' files reaches the page in one of two ways: as text that the template escapes,
 or inside one block of JSON that cannot close its own script element, and that the page only ever shows with
@@ -17,7 +20,7 @@ import numpy as np
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from princdiff.present import charts, vega
+from princdiff.present import charts, inference_charts, vega
 from princdiff.present.page_data import group_labels, leading, named, page_data, unbroken, visible
 from princdiff.present.plot_style import COLOURS
 from princdiff.result import wording
@@ -25,6 +28,7 @@ from princdiff.result.rows import SIDES_IN_WORDS, cell
 
 if TYPE_CHECKING:
     from princdiff.result import DifferenceResult
+    from princdiff.result.parts import TestPart
 
 # COLOURS on a dark ground: the same hues, light enough to be seen.
 _DARK_COLOURS = ("#56A8E0", "#F2874B", "#35C29A", "#E39CC5", "#F0B63C", "#9AD0F5", "#F4F4F4")
@@ -73,6 +77,7 @@ def render(result: DifferenceResult, beside: DifferenceResult | None = None) -> 
     return template.render(
         title=" and ".join(vega.labels(names)) if len(names) == 2 else f"{len(names)} groups",
         headline=unbroken(wording.headline(result)),
+        decision=_decision(result),
         shown=bool(result.pvalue <= wording.LEVEL),
         figures=_figures(result),
         groups=[
@@ -130,21 +135,31 @@ def embedded(data: Any) -> Markup:
 # The parts of the page.
 
 
+def _decision(result: DifferenceResult) -> str:
+    """What the rule of a pipeline said, and how far to trust it."""
+    if result.decision is None:
+        return ""
+    caution = f" {_sentence(result.decision.caution)}" if result.decision.caution else ""
+    return unbroken(result.decision.sentence + caution)
+
+
 def _figures(result: DifferenceResult) -> list[dict[str, str]]:
     """The numbers one looks for first, each with what it means."""
     tested = not np.isnan(result.pvalue)
+    size, interval = wording.size_and_interval(result.effect, *result.effect_interval)
+    unit = "in standard deviations along the direction found, corrected for chance"
     figures = [
         {
             "label": "p-value",
             "value": f"{result.pvalue:.2g}" if tested else "not tested",
-            "help": "how often chance alone would show so large a difference"
+            "help": "how often chance alone would give a difference this large"
             if tested
             else "whether this may be chance was not asked",
         },
         {
-            "label": "distance of the groups",
-            "value": f"{result.effect:.2g} sd",
-            "help": _interval(result),
+            "label": "how far apart the groups are",
+            "value": f"{size} sd",
+            "help": unbroken(f"95 % interval {interval}, {unit}") if interval else unit,
         },
     ]
     if result.selection.made:
@@ -153,9 +168,9 @@ def _figures(result: DifferenceResult) -> list[dict[str, str]]:
     if pairs:
         figures.append(
             {
-                "label": "pairs that go together differently",
+                "label": "pairs related differently",
                 "value": _count(pairs),
-                "help": "their correlation is not the same in the groups",
+                "help": "their correlation differs between the groups",
             }
         )
     else:
@@ -169,21 +184,15 @@ def _figures(result: DifferenceResult) -> list[dict[str, str]]:
     return figures
 
 
-def _interval(result: DifferenceResult) -> str:
-    low, high = result.effect_interval
-    unit = "standard deviations along the direction found; what chance gives is taken off"
-    return unit if np.isnan(low) else unbroken(f"95 % confidence: {low:.2g} to {high:.2g}; {unit}")
-
-
 def _columns_figure(result: DifferenceResult) -> dict[str, str]:
     chosen = result.columns[result.columns["selected"].astype(bool)]
     alone = int(chosen["reason"].astype(str).str.startswith("alone").sum())
     together = len(chosen) - alone
     words = "" if alone else "none could be named with confidence"
     if together:
-        words = f"{_count(together)} more take part together with others"
+        words = f"{_count(together)} more differ only together with others"
     return {
-        "label": "columns that differ by themselves",
+        "label": "columns that differ on their own",
         "value": f"{_count(alone)} of {_count(len(result.columns))}",
         "help": words,
     }
@@ -214,17 +223,25 @@ def _projections(result: DifferenceResult, names: list[str]) -> list[dict[str, A
     return captions
 
 
+_CONTRASTS = {
+    wording.SHARPEST: "It has the largest difference relative to the variance along it",
+    wording.SUM: "All numbers count alike in it",
+}
+
+
 def _contrast(result: DifferenceResult, names: list[str]) -> dict[str, Any]:
-    """The sharpest contrast, where it is another direction than the first."""
-    if len(result.contrasts) < 2:
+    """The sharpest contrast or the sum, where it is another direction than the first."""
+    part = wording.second_contrast(result)
+    if part is None:
         return {}
-    part = next(part for part in result.contrasts if part.name == wording.SHARPEST)
     order = [place for place in np.argsort(-np.abs(part.weights), kind="stable") if part.weights[place] != 0]
     medians = [
         (name, _minus(f"{np.median(part.groups[group].quantiles):.3g}"))
         for name, group in zip(names, result.groups, strict=True)
     ]
     return {
+        "name": part.name,
+        "about": _CONTRASTS[part.name],
         "led": part.led,
         "effect": f"{part.effect:.2g}",
         "size": f"{result.effect:.2g}",
@@ -326,6 +343,7 @@ def _separation(result: DifferenceResult, number: int) -> list[list[str]]:
 
 def _test_section(result: DifferenceResult) -> dict[str, Any]:
     test = result.test
+    lead = _leading_place(test)
     has_null = len(result.null) > 0 and bool(np.isfinite(result.null).all())
     return {
         "sentence": visible(wording.test_sentence(result)),
@@ -336,12 +354,18 @@ def _test_section(result: DifferenceResult) -> dict[str, Any]:
         "beyond": int((result.null >= result.statistic).sum()) if has_null else 0,
         "count": len(result.null),
         "observed": f"{result.statistic:.3g}",
-        "far": has_null and charts.is_far(result.null, result.statistic),
+        "far": has_null and inference_charts.is_far(result.null, result.statistic),
         "cells": [
-            {"words": visible(cell), "pvalue": f"{pvalue:.2g}", "leading": cell == test.leading_cell}
-            for cell, pvalue in zip(test.cells, test.cell_pvalues, strict=True)
+            {"words": visible(cell), "pvalue": f"{pvalue:.2g}", "leading": place == lead}
+            for place, (cell, pvalue) in enumerate(zip(test.cells, test.cell_pvalues, strict=True))
         ],
     }
+
+
+def _leading_place(test: TestPart) -> int | None:
+    """Which of the cells led; files of before call several alike, of which it was the clearest."""
+    called = [place for place, cell in enumerate(test.cells) if cell == test.leading_cell]
+    return min(called, key=lambda place: float(test.cell_pvalues[place])) if called else None
 
 
 def _bound(result: DifferenceResult) -> dict[str, str]:
@@ -367,7 +391,7 @@ def _settings(result: DifferenceResult) -> list[tuple[str, str]]:
     asked = result.parameters
     rows = [
         ("groups", ", ".join(f"{visible(name)} ({_count(n)} rows)" for name, n in result.groups.items())),
-        ("columns", f"{_count(len(result.columns))}, as {_count(len(result.table))} features"),
+        ("columns", _columns_and_features(result)),
         ("scaling", _words(asked.get("scale"), _SCALES)),
         ("features in the direction", _words(asked.get("n_features"), _LEVELS)),
         ("divergence", _words(asked.get("divergence"))),
@@ -420,6 +444,11 @@ def _minus(text: str) -> str:
 def _sentence(text: str) -> str:
     text = visible(text)
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", ")")) else ".")
+
+
+def _columns_and_features(result: DifferenceResult) -> str:
+    columns, features = len(result.columns), len(result.table)
+    return _count(columns) + (f", as {_count(features)} features" if features != columns else "")
 
 
 def _count(number: int) -> str:

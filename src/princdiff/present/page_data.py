@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from princdiff.present import charts, vega
+from princdiff.present import charts, inference_charts, vega
 from princdiff.result import wording
 from princdiff.result.columns import from_to, number, percentages
 from princdiff.tables.encoding import feature_names
@@ -297,18 +297,18 @@ def _charts(result: DifferenceResult, names: list[str]) -> dict[str, Any]:
         specs[f"projection-{index}"] = charts.projection(
             [group.quantiles for group in members], [group.rows for group in members], names
         )
-    for part in result.contrasts if len(result.contrasts) > 1 else []:
-        if part.name == wording.SHARPEST:
-            members = [part.groups[group] for group in result.groups]
-            specs["contrast"] = charts.projection(
-                [group.quantiles for group in members], [group.rows for group in members], names
-            )
+    other = wording.second_contrast(result)
+    if other is not None:
+        members = [other.groups[group] for group in result.groups]
+        specs["contrast"] = charts.projection(
+            [group.quantiles for group in members], [group.rows for group in members], names
+        )
     if len(result.null) and np.isfinite(result.null).all():
-        specs["null"] = charts.null(result.null, result.statistic)
+        specs["null"] = inference_charts.null(result.null, result.statistic)
     if result.test.name == "split" and len(result.test.split_pvalues) > 1:
-        specs["splits"] = charts.splits(result.test.split_pvalues)
+        specs["splits"] = inference_charts.splits(result.test.split_pvalues)
     if result.path:
-        specs["path"] = charts.path(
+        specs["path"] = inference_charts.path(
             result.path.grid.tolist(),
             result.path.fitted.tolist(),
             result.path.held_out.tolist(),

@@ -191,7 +191,7 @@ report.table = (function () {
   find("only").addEventListener("change", () => { state.shown = STEP; update(); });
   find("more").addEventListener("click", () => { state.shown += STEP; show(); });
 
-  // The chosen column, or one of its features; whoever wants to know is told.
+  // The chosen column, or one of its features; and listeners are notified.
 
   const listeners = [];
   function choose(column, feature, asked) {

@@ -41,7 +41,7 @@ def answer(result: DifferenceResult, screen: Screen, *, notes: Sequence[str] = (
     Parameters
     ----------
     result : DifferenceResult
-        What to tell.
+        The result to show.
     screen : Screen
         Where it goes.
     notes : list of str
@@ -74,7 +74,9 @@ def answer(result: DifferenceResult, screen: Screen, *, notes: Sequence[str] = (
     else:
         facts.append(direction_sentence(result))
     facts += wording.components_sentences(result)
-    facts += [wording.certainty(result), wording.test_sentence(result), wording.selection_sentence(result)]
+    if result.certificate.kind:
+        facts.append(wording.certainty(result))
+    facts += [wording.test_sentence(result), wording.selection_sentence(result)]
     facts += [str(result.parameters.get("why_divergence") or "")]
     for fact in filter(None, facts):
         lines += screen.prose(fact)
@@ -88,7 +90,7 @@ def direction_sentence(result: DifferenceResult) -> str:
     """The weights of the direction, the largest first."""
     frame = result.table[result.table["weight"] != 0]
     if frame.empty:
-        return "No direction tells the groups apart."
+        return "No direction separates the groups."
     order = frame["weight"].abs().sort_values(ascending=False, kind="stable").index
     shown = [
         f"{frame.at[i, 'weight']:+.2f} {shorten(printable(frame.at[i, 'feature']), 40)}" for i in order[:6]
@@ -114,13 +116,13 @@ def column_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     if shown.empty:
         return ["No column was compared."]
     lines = drawn_table(_column_columns(shown, screen), screen)
-    hidden = len(chosen) - len(shown)
-    remarks = [f"{screen.dots} and {hidden} more that differ"] if hidden > 0 else []
+    further = wording.further_columns(result, shown)
+    remarks = [f"{screen.dots} and {further}"] if further else []
     names = wording.group_names(result)
     if len(names) <= MOST_ARROWS:
         remarks.append(f"from {' to '.join(shorten(printable(name), 30) for name in names)}")
     if "adjusted p" in lines[0]:
-        remarks.append("adjusted p: adjusted for the number of columns looked at")
+        remarks.append("adjusted p: adjusted for the number of columns tested")
     return lines + [screen.dim(line) for line in (screen.prose("; ".join(remarks)) if remarks else [])]
 
 
@@ -133,7 +135,7 @@ def _column_columns(shown: pd.DataFrame, screen: Screen) -> list[TextColumn]:
     differs = TextColumn("differs", [_differs(row) for row in shown.to_dict("records")], paint=_yes_colour)
     pvalue = TextColumn("adjusted p", [_known(p, ".2g") for p in shown["pvalue"]], right=True)
     optional = [pvalue] if shown["pvalue"].notna().any() else []
-    # Where all differ by themselves there is nothing to tell apart.
+    # Where all differ on their own there is nothing to tell apart.
     optional += [differs] if set(differs.cells) != {"alone"} else []
     optional += [kind]
     longest = max(len("column"), *map(columns_of, names))
@@ -205,7 +207,7 @@ def relation_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     words = f"{screen.dots} and {total} more pair{'s' if total > 1 else ''}"
     return [
         "",
-        *screen.prose("These go together differently (correlations in each group):"),
+        *screen.prose("Pairs that are related differently (correlation in each group):"),
         *drawn_table([*columns, *numbers], screen),
         *([screen.dim(words)] if total > 0 else []),
     ]
@@ -234,7 +236,7 @@ def row_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     remark = f"{screen.dots} and {hidden} more columns; rows count from 0" if hidden else "rows count from 0"
     return [
         "",
-        *screen.prose("Rows to look at (in the middle of their group; or like those of another group):"),
+        *screen.prose("Typical rows of each group, and rows that resemble another group:"),
         *drawn_table(columns, screen),
         screen.dim(remark),
     ]

@@ -27,6 +27,7 @@ _OPTIONS = (
     (re.compile(r"\bcertify=True\b"), "--certify"),
     (re.compile(r"\bsample_weight=|(?<![-\w])weights="), "--sample-weight"),
     (re.compile(r"\b(n|time|random)_(permutations|features|components|jobs|budget|state)="), r"--\1-\2 "),
+    (re.compile(r"\bmin_rows="), "--min-rows "),
     (re.compile(r"(?<![-\w])exclude=\[('[^']*')\]"), r"--exclude \1"),
     (re.compile(r"(?<![-\w])(features|exclude|groups|blocks|covariates)="), r"--\1"),
 )
@@ -129,7 +130,7 @@ def _columns_of_sign(sign: str) -> int:
 
 
 def wrapped(text: str, width: int, indent: str = "") -> list[str]:
-    """A paragraph in lines of at most so many columns; letters that take two are counted as two.
+    """A paragraph in lines of at most this many columns; letters that take two are counted as two.
 
     Examples
     --------

@@ -84,7 +84,7 @@ def group_curves(data: Spec, x: Spec, y: Spec, count: int, interpolate: str = "l
 
 
 def hover_strips(data: Any, first: dict[str, str], names: list[str]) -> Spec:
-    """Strips over the whole height, unseen until pointed at, that tell every group's figure at once."""
+    """Strips over the whole height, unseen until pointed at, that show every group's figure at once."""
     values = data if isinstance(data, dict) else {"values": data}
     tips = tooltips({**first, **{f"g{index}": label for index, label in enumerate(labels(names))}})
     return {
@@ -141,7 +141,7 @@ def group_dash(count: int) -> dict[str, Any]:
 
 
 def layered_chart(layers: list[Spec], *, height: int = _HEIGHT, params: list[Spec] | None = None) -> Spec:
-    """A chart as wide as its place. The page says in words what it shows, so Vega is told not to."""
+    """A chart as wide as its place. The page says in words what it shows, so Vega need not."""
     ink = {"labelColor": "var(--soft)", "titleColor": "var(--soft)"}
     return {
         "width": "container",

@@ -40,7 +40,7 @@ __all__ = ["NO_BOUND", "Certificate", "ProofEffort", "upper_bound"]
 _PENALISED_DIMENSION, _PENALISED_CELLS = 200, 1_000_000  # up to here several penalties are cheap
 _ACCURACY = 1e-3  # distance between bound and value at which envelopes of small supports stop
 _TOLERANCE = 0.01  # distance between bound and value at which branch and bound stops
-_CONES_FIRST = 5  # features up to which branch and bound mostly needs no help
+_CONES_FIRST = 5  # features up to which branch and bound usually needs no help
 _MOST_CONES = 10  # features beyond which cones are too many for branch and bound to help
 _FIRST_SHARE = 0.3  # of the work is spent before the relaxation is solved
 _MARGIN = 1e-9  # eigenvalues are rounded; bounds are raised by this much, relatively
@@ -204,7 +204,7 @@ def _marginals(X: Any, y: Any, sample_weight: Any) -> Array:
         columns = np.arange(start, min(start + 256, len(values)))
         rows = GroupRows.from_rows((X.tocsc() if sparse.issparse(X) else X)[:, columns], y, sample_weight)
         axes = np.arange(rows.n_features)[:, None]
-        gaps = rows.gaps(axes, np.ones((rows.n_features, 1)), inside=True)
+        gaps = rows.gaps(axes, np.ones((rows.n_features, 1)))
         values[columns[rows.columns]] = (gaps**2).sum(axis=(1, 2)) * rows.scale**2 * rows.unit**2
     return values
 

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from princdiff.relaxation.cone_bounds import Cones, FixedPlan, Judged, judge
+from princdiff.relaxation.aimed_plans import AimedPlans
+from princdiff.relaxation.cone_bounds import Cones, FixedPlans, Judged, judge
 from princdiff.relaxation.group_rows import GroupRows
 
 Array = npt.NDArray[Any]
@@ -31,6 +32,7 @@ _PART = 4096  # cones in a part of the heap, at most
 _PARENTS = 32  # cones that are given their next feature together
 _MOST_OPEN = 60_000_000  # entries of the tails of open cones, at most: memory
 _OVERHEAD = 8000.0  # numbers that could be touched in the time a cone takes beyond its own
+_MOST_MATRICES = 16_000_000  # entries of W of plans that are kept, at most: memory
 _SMALLEST = 1e-9  # of the largest conceivable value: below, differences are rounding
 
 
@@ -95,13 +97,15 @@ class BranchAndBound:
 
     def __init__(self, rows: GroupRows, k: int, direction: Array, tol: float = 0.01) -> None:
         self._rows, self._k, self._tol = rows, min(k, rows.n_features), tol
-        self._fixed: list[FixedPlan] = []
+        self._fixed, self._aimed = FixedPlans(rows.n_features), AimedPlans(rows)
+        self._numbers: dict[tuple[int, ...], int] = {}
         self._n_plans = self._n_excluded = 0
         self.work = 0.0
         self._heap: list[tuple[float, int, Cones, Array | None]] = []
         self._number = count()  # breaks ties in the heap, which cannot compare arrays
         self._entries = 0
         self._roof = self._limit = np.inf
+        self._stop: Callable[[], bool] = lambda: False
         d = rows.n_features
         self.value, self.direction = 0.0, np.asarray(direction, dtype=np.float64)
         if d == 0:
@@ -111,12 +115,18 @@ class BranchAndBound:
         # The trace of the heaviest block of the product plan, in units of length.
         heaviest = np.sort(np.diag(rows.product_plan) / rows.metric)[::-1][: self._k].sum()
         self._settled = max(self.value * (1 + tol), _SMALLEST * heaviest)
-        first = Cones(np.full(d, heaviest), np.arange(d)[:, None], np.ones((d, 1, 1)), ~np.eye(d, dtype=bool))
+        first = Cones(
+            np.full(d, heaviest),
+            np.arange(d)[:, None],
+            np.ones((d, 1, 1)),
+            ~np.eye(d, dtype=bool),
+            np.full(d, -1),
+        )
         self._add(first)
 
     def add_plan(self, matrix: Array) -> None:
         """Use W of a feasible plan, in the rows' coordinates, for cones that their own does not close."""
-        self._fixed.append(FixedPlan(matrix))
+        self._fixed.common = self._fixed.add(matrix)
 
     def lower_roof(self, bound: float) -> None:
         """Use an upper bound on all admissible directions that comes from elsewhere."""
@@ -146,7 +156,7 @@ class BranchAndBound:
         -------
         Progress
         """
-        self._limit = work
+        self._limit, self._stop = work, stop
         while self.work < work and self._entries < _MOST_OPEN and not stop():
             batch = self._next() if self._roof > self._level() else None
             if batch is None:
@@ -157,11 +167,11 @@ class BranchAndBound:
     def _cost(self, size: int) -> float:
         """Numbers that one cone touches, about."""
         d, n_tail = self._rows.n_features, self._k - size
-        cost = _OVERHEAD + self._rows.length * (d if n_tail else size) * 3.0 + 8.0 * self._rows.length
+        cost = _OVERHEAD + self._rows.length * ((d if n_tail else size) + 8.0)
         if n_tail:
-            cost += 15.0 * size * (size + 1) * d
+            cost += 6.0 * size * (size + 1) * d
         if n_tail > 1:
-            cost += d * d * (self._rows.length / 12.0 + 4.0)
+            cost += d * d * (self._rows.length / 30.0 + 2.0)
         return cost
 
     def _level(self) -> float:
@@ -171,7 +181,7 @@ class BranchAndBound:
     def _see(self, coordinates: Array) -> None:
         support = np.flatnonzero(coordinates)
         if len(support):
-            gaps = self._rows.gaps(support[None], coordinates[support][None], inside=True)[0]
+            gaps = self._rows.gaps(support[None], coordinates[support][None])[0]
             self.value = float(((gaps @ coordinates[support]) ** 2).sum())
             # without weights on constant features, which lengthen it for nothing
             self.direction = self._rows.embed(support, coordinates[support])
@@ -232,7 +242,9 @@ class BranchAndBound:
             self.direction = self._rows.embed(cones.support[best], judged.middle[best])
         if size == 1:
             self._exclude(cones, judged)
-        left = Cones(judged.bound, cones.support, cones.generators, np.asarray(judged.allowed.any(axis=2)))
+        left = Cones(
+            judged.bound, cones.support, cones.generators, np.asarray(judged.allowed.any(axis=2)), cones.plan
+        )
         over = judged.bound > self._level()
         cut = over & (judged.core > self._level()) if n_tail else over
         if size == 1:
@@ -240,10 +252,42 @@ class BranchAndBound:
         self._add(_halves(left.take(np.flatnonzero(cut)), self._rows.metric))
         if n_tail:
             grown = np.flatnonzero(over & ~cut)
-            # few parents at a time, since each has up to twice as many children as there are features
-            for start in range(0, len(grown), _PARENTS):
-                some = grown[start : start + _PARENTS]
-                self._store(left.take(some), judged.allowed[some])
+            self._grow(left.take(grown), judged.allowed[grown])
+
+    def _grow(self, cones: Cones, allowed: Array) -> None:
+        """Keep cones that are to be given their next feature, those that a plan aimed at them leaves open."""
+        n_tail = self._k - cones.size
+        aimed = self._with_aimed_plans(cones, allowed)
+        fresh = np.flatnonzero(aimed.plan != cones.plan)
+        if len(fresh):
+            part = aimed.take(fresh)
+            again = judge(self._rows, part, n_tail, self._level(), self._fixed, own=False)
+            allowed[fresh] &= again.allowed
+            aimed.roof[fresh] = again.bound
+            aimed.tail[fresh] &= again.allowed.any(axis=2)
+        left = np.flatnonzero(aimed.roof > self._level())
+        # few parents at a time, since each has up to twice as many children as there are features
+        for start in range(0, len(left), _PARENTS):
+            some = left[start : start + _PARENTS]
+            self._store(aimed.take(some), allowed[some])
+
+    def _with_aimed_plans(self, cones: Cones, allowed: Array) -> Cones:
+        """The cones with plans of their own, where those cost less than judging all children."""
+        aimed = cones.take(np.arange(len(cones)))
+        children = allowed.sum(axis=(1, 2)) * self._cost(cones.size + 1)
+        room = _MOST_MATRICES // self._rows.n_features**2
+        if not self._aimed.available:
+            return aimed
+        for i in np.flatnonzero(children > self._aimed.cost):
+            signs = np.sign(cones.generators[i].sum(axis=0))
+            key = _key(cones.support[i], signs)
+            if key not in self._numbers:
+                if self._fixed.count >= room or self.work >= self._limit or self._stop():
+                    break
+                self._numbers[key] = self._fixed.add(self._aimed.matrix(cones.support[i], signs))
+                self.work += self._aimed.cost
+            aimed.plan[i] = self._numbers[key]
+        return aimed
 
     def _exclude(self, cones: Cones, judged: Judged) -> None:
         """Count the features that no cone of the first round leaves open."""
@@ -275,7 +319,7 @@ def _halves(cones: Cones, metric: Array) -> Cones:
     for end in (i, j):
         generators = v.copy()
         generators[each, end] = middle
-        parts.append(Cones(cones.roof, cones.support, generators, cones.tail))
+        parts.append(Cones(cones.roof, cones.support, generators, cones.tail, cones.plan))
     return Cones.joined(parts)
 
 
@@ -302,5 +346,11 @@ def _with_next_feature(cones: Cones, allowed: Array) -> Cones:
         generators[:, : place + 1, :size] = parents.generators[some, : place + 1]
         generators[:, place + 1 :, :size] = parents.generators[some, place:]
         generators[:, place + 1 :, size] = height[some, place:] * sign[some]
-        parts.append(Cones(parents.roof[some], support[some], generators, tail[some]))
+        parts.append(Cones(parents.roof[some], support[some], generators, tail[some], parents.plan[some]))
     return Cones.joined(parts)
+
+
+def _key(support: Array, signs: Array) -> tuple[int, ...]:
+    """Features and signs of a direction with equal weights, the same for its opposite."""
+    order = np.argsort(support)
+    return tuple(int(s) for s in (support[order] + 1) * signs[order] * signs[order[0]])

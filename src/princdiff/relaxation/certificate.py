@@ -18,7 +18,7 @@ _AUTO_NUMBERS = 3_000_000
 _AUTO_ROWS, _AUTO_FEATURES = 600, 60
 # Sums over a million rows are rounded by some 1e-9 of their size.
 _ROUNDING = 1e-6
-# Above so many times the value found a bound says nothing, and "auto" leaves it out.
+# Above this many times the value found a bound says nothing, and "auto" leaves it out.
 _WORTH_SAYING = 2.0
 
 

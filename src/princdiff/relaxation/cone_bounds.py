@@ -13,7 +13,8 @@ tail are bounded by squares (Gershgorin). So a level is an upper bound on a cone
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,12 @@ from princdiff.relaxation.group_rows import GroupRows
 
 Array = npt.NDArray[Any]
 
-__all__ = ["Cones", "FixedPlan", "Judged", "judge"]
+__all__ = ["Cones", "FixedPlans", "Judged", "judge"]
 
 # Products of the tail are summed in single precision: off by no more than this share of the largest.
 _SINGLE = 2e-5
-# Shares of the plan along the cone's own middle in mixtures with a plan for all directions.
-_MIXTURES = (0.5, 0.0)
+# Share of the plan along the cone's own middle in mixtures with others.
+_MIXTURE = 0.5
 
 
 @dataclass(frozen=True)
@@ -45,12 +46,15 @@ class Cones:
         A generator per row, on the support.
     tail : ndarray of bool, shape (c, d)
         Features that may come in.
+    plan : ndarray of int, shape (c,)
+        The plan among `FixedPlans` that was made for them or what they came from; -1: none.
     """
 
     roof: Array
     support: Array
     generators: Array
     tail: Array
+    plan: Array
 
     def __len__(self) -> int:
         return len(self.roof)
@@ -62,7 +66,8 @@ class Cones:
 
     def take(self, index: Array) -> Cones:
         """Some of the cones."""
-        return Cones(self.roof[index], self.support[index], self.generators[index], self.tail[index])
+        parts = (self.roof, self.support, self.generators, self.tail, self.plan)
+        return Cones(*(part[index] for part in parts))
 
     @staticmethod
     def joined(parts: list[Cones]) -> Cones:
@@ -72,6 +77,7 @@ class Cones:
             np.concatenate([part.support for part in parts]),
             np.concatenate([part.generators for part in parts]),
             np.concatenate([part.tail for part in parts]),
+            np.concatenate([part.plan for part in parts]),
         )
 
 
@@ -88,7 +94,7 @@ class Judged:
     allowed : ndarray of bool, shape (c, d, 2)
         Features that members above the level may have in their tail, with a positive or a negative weight.
     value : ndarray of shape (c,)
-        Divergence along the middle of each cone.
+        Divergence along the middle of each cone, where it was looked at; otherwise zero.
     middle : ndarray of shape (c, p)
         Coordinates of that direction.
     """
@@ -99,25 +105,56 @@ class Judged:
     value: Array
     middle: Array
 
+    def improve(self, index: Array, found: tuple[Array, Array, Array]) -> None:
+        """Take in bounds, bounds without tails and features of other plans for some of the cones."""
+        self.bound[index] = np.minimum(self.bound[index], found[0])
+        self.core[index] = np.minimum(self.core[index], found[1])
+        self.allowed[index] &= found[2]
 
-class FixedPlan:
-    """W (d, d) of one plan, which bounds all cones."""
 
-    def __init__(self, matrix: Array) -> None:
-        self.matrix = matrix
-        self._rows: dict[int, Array] = {}
+class FixedPlans:
+    """W (d, d) of plans that bound many cones each.
 
-    def rows(self, n_tail: int) -> Array:
-        """Gershgorin's bounds on tails of so many features, shape (d,)."""
-        if n_tail not in self._rows:
-            every = np.ones((1, len(self.matrix)), dtype=bool)
-            self._rows[n_tail] = _row_sums(np.abs(self.matrix)[None].copy(), every, n_tail)[0]
-        return self._rows[n_tail] + np.diag(self.matrix)
+    Attributes
+    ----------
+    count : int
+        Plans so far; they are numbered from 0.
+    common : int
+        One that is tried on all cones; -1: none.
+    """
+
+    def __init__(self, d: int) -> None:
+        self._matrices = np.zeros((0, d, d))
+        self.count = 0
+        self.common = -1
+
+    def add(self, matrix: Array) -> int:
+        """Keep W of a plan; its number."""
+        if self.count == len(self._matrices):
+            room = np.zeros((max(4, self.count), *matrix.shape))
+            self._matrices = np.concatenate([self._matrices, room])
+        self._matrices[self.count] = matrix
+        self.count += 1
+        return self.count - 1
+
+    def forms(self, which: Array, geometry: _Geometry) -> _Forms:
+        """Forms of a plan for each cone."""
+        cones, index = geometry.cones, geometry.index
+        between = self._matrices[which[:, None], cones.support]
+        at = np.broadcast_to(cones.support[:, None, :], (len(cones), cones.size, cones.size))
+        within = np.take_along_axis(between, at, axis=2)
+        pairs = cones.generators @ within @ cones.generators.transpose(0, 2, 1)
+        cross = cones.generators @ geometry.of_tail(between)
+        squares = self._matrices[which[:, None], index, index]
+        if geometry.n_tail > 1:
+            tail = np.abs(self._matrices[which[:, None, None], index[:, :, None], index[:, None, :]])
+            squares = squares + _row_sums(tail, geometry.tail, geometry.n_tail)
+        return _Forms(pairs, cross, squares)
 
 
 @dataclass(frozen=True)
 class _Forms:
-    """W on pairs of generators, between generators and features, and bounds on squares of the tail."""
+    """W on pairs of generators, between them and features of the tail, and bounds on the tail's squares."""
 
     pairs: Array
     cross: Array
@@ -136,8 +173,10 @@ class _Forms:
         return _Forms(self.pairs[index], self.cross[index], self.rows[index])
 
 
-def judge(rows: GroupRows, cones: Cones, n_tail: int, level: float, fixed: list[FixedPlan]) -> Judged:
-    """Bound every cone by the plan along its middle, and by mixtures of it with fixed plans.
+def judge(
+    rows: GroupRows, cones: Cones, n_tail: int, level: float, fixed: FixedPlans, own: bool = True
+) -> Judged:
+    """Bound every cone by plans at hand, by the plan along its middle, and by mixtures of both.
 
     Parameters
     ----------
@@ -148,52 +187,70 @@ def judge(rows: GroupRows, cones: Cones, n_tail: int, level: float, fixed: list[
         Features that a tail may have.
     level : float
         Cones that do not exceed it are done with.
-    fixed : list of FixedPlan
+    fixed : FixedPlans
+        The one that each cone has, and the common one, are tried.
+    own : bool
+        Whether to make the plan along the middle, for cones that the others do not close.
 
     Returns
     -------
     Judged
     """
-    own, value, middle = _own_forms(rows, cones, n_tail)
-    geometry = _Geometry(rows, cones, n_tail)
-    bound, core, allowed = geometry.bounds(own, level)
-    for plan in fixed:
-        for share in _MIXTURES:
-            open_ = np.flatnonzero(bound > level)
-            if len(open_) == 0:
-                break
-            part = cones.take(open_)
-            forms = own.take(open_).mixed(_fixed_forms(plan, part, n_tail), share)
-            found = _Geometry(rows, part, n_tail).bounds(forms, level)
-            bound[open_] = np.minimum(bound[open_], found[0])
-            core[open_] = np.minimum(core[open_], found[1])
-            allowed[open_] &= found[2]
-    return Judged(bound, core, allowed, value, middle)
+    count, size = len(cones), cones.size
+    found = Judged(
+        cones.roof.copy(),
+        cones.roof.copy(),
+        np.repeat(cones.tail[:, :, None], 2, axis=2) & (n_tail > 0),
+        np.zeros(count),
+        np.zeros((count, size)),
+    )
+    choices = [cones.plan, np.full(count, fixed.common)]
+    for which in choices:
+        open_ = np.flatnonzero((found.bound > level) & (which >= 0))
+        if len(open_):
+            geometry = _Geometry(rows, cones.take(open_), n_tail)
+            found.improve(open_, geometry.bounds(fixed.forms(which[open_], geometry), level))
+    open_ = np.flatnonzero(found.bound > level)
+    if not own or len(open_) == 0:
+        return found
+    part = replace(cones.take(open_), tail=np.asarray(found.allowed[open_].any(axis=2)))
+    geometry = _Geometry(rows, part, n_tail)
+    forms, found.value[open_], found.middle[open_] = _own_forms(rows, geometry)
+    found.improve(open_, geometry.bounds(forms, level))
+    for which in choices:
+        left = np.flatnonzero((found.bound[open_] > level) & (which[open_] >= 0))
+        if len(left):
+            some = geometry.take(left)
+            mixed = forms.take(left).mixed(fixed.forms(which[open_[left]], some), _MIXTURE)
+            found.improve(open_[left], some.bounds(mixed, level))
+    return found
 
 
-def _own_forms(rows: GroupRows, cones: Cones, n_tail: int) -> tuple[_Forms, Array, Array]:
+def _own_forms(rows: GroupRows, geometry: _Geometry) -> tuple[_Forms, Array, Array]:
     """Forms of the plan along the middle of each cone, the divergence there, and the middle."""
-    support, count, size = cones.support, len(cones), cones.size
+    cones, n_tail = geometry.cones, geometry.n_tail
     middle = cones.generators.sum(axis=1)
-    middle /= np.sqrt((middle**2 * rows.metric[support]).sum(axis=1, keepdims=True))
-    gaps = rows.gaps(support, middle, inside=n_tail == 0)
-    inner = gaps
-    if n_tail:
-        at = np.broadcast_to(support[:, None, :], (count, gaps.shape[1], size))
-        inner = np.take_along_axis(gaps, at, axis=2)
-    value = ((inner @ middle[:, :, None]) ** 2).sum(axis=(1, 2))
-    along = inner @ cones.generators.transpose(0, 2, 1)
-    turned = along.transpose(0, 2, 1)
+    length = np.sqrt((middle**2 * rows.metric[cones.support]).sum(axis=1, keepdims=True))
+    middle /= length
     if n_tail == 0:
-        empty = np.zeros((count, size, 0)), np.zeros((count, 0))
-        return _Forms(turned @ along, *empty), value, middle
-    squares = np.einsum("cld,cld->cd", gaps, gaps)
-    if n_tail > 1:
-        single = gaps.astype(np.float32)
-        products = np.abs(single.transpose(0, 2, 1) @ single)
-        rounding = _SINGLE * (n_tail - 1) * np.sqrt(squares * squares.max(axis=1, keepdims=True))
-        squares = squares + _row_sums(products, cones.tail, n_tail) + rounding
-    return _Forms(turned @ along, turned @ gaps, squares), value, middle
+        along = rows.gaps(cones.support, middle) @ cones.generators.transpose(0, 2, 1)
+        pairs = along.transpose(0, 2, 1) @ along
+        none = np.zeros((len(cones), cones.size, 0)), np.zeros((len(cones), 0))
+        return _Forms(pairs, *none), _along_sum(pairs, length), middle
+    pairs, cross, squares, gaps = rows.forms(cones.support, middle, cones.generators, n_tail > 1)
+    rounding = np.sqrt(squares.max(axis=1, keepdims=True))
+    squares = geometry.of_tail(squares[:, None, :])[:, 0]
+    if gaps is not None:
+        gaps = geometry.of_tail(gaps)
+        products = np.abs(gaps.transpose(0, 2, 1) @ gaps)
+        rounding = _SINGLE * (n_tail - 1) * np.sqrt(squares) * rounding
+        squares = squares + _row_sums(products, geometry.tail, n_tail) + rounding
+    return _Forms(pairs, geometry.of_tail(cross), squares), _along_sum(pairs, length), middle
+
+
+def _along_sum(pairs: Array, length: Array) -> Array:
+    """The divergence along the sum of the generators, whose length is given."""
+    return np.asarray(pairs.sum(axis=(1, 2)) / length[:, 0] ** 2)
 
 
 def _row_sums(sizes: Array, tail: Array, n_tail: int) -> Array:
@@ -217,20 +274,19 @@ def _largest(values: Array, count: int) -> Array:
     return np.partition(values, d - count, axis=-1)[..., d - count :]
 
 
-def _fixed_forms(plan: FixedPlan, cones: Cones, n_tail: int) -> _Forms:
-    cross = np.einsum("crp,cpd->crd", cones.generators, plan.matrix[cones.support])
-    at = np.broadcast_to(cones.support[:, None, :], (len(cones), cones.size, cones.size))
-    pairs = np.take_along_axis(cross, at, axis=2) @ cones.generators.transpose(0, 2, 1)
-    if n_tail == 0:
-        return _Forms(pairs, cross[:, :, :0], np.zeros((len(cones), 0)))
-    return _Forms(pairs, cross, np.broadcast_to(plan.rows(n_tail), (len(cones), cross.shape[2])))
-
-
 class _Geometry:
-    """Pairs of generators of a batch of cones, and what their tails may reach."""
+    """Pairs of generators of a batch of cones, and what their tails may reach.
+
+    Tails are listed: ``index`` (c, t) has the features of each, ``tail`` (c, t) says which entries of a
+    list are meant, since all are as long as the longest.
+    """
 
     def __init__(self, rows: GroupRows, cones: Cones, n_tail: int) -> None:
-        self.cones, self.n_tail, self.metric = cones, n_tail, rows.metric
+        self.cones, self.n_tail, self.rows = cones, n_tail, rows
+        longest = max(1, int(cones.tail.sum(axis=1).max(initial=0))) if n_tail else 0
+        self.index = np.argsort(~cones.tail, axis=1, kind="stable")[:, :longest]
+        self.tail = np.take_along_axis(cones.tail, self.index, axis=1)
+        self.metric = rows.metric[self.index]
         self.i, self.j = np.triu_indices(cones.size)
         v = cones.generators
         gram = np.einsum("crp,cp,csp->crs", v, rows.metric[cones.support], v)
@@ -238,11 +294,24 @@ class _Geometry:
         tau = np.abs(v[:, :, -1])
         self.tau_i, self.tau_j = tau[:, self.i, None], tau[:, self.j, None]
 
+    def take(self, some: Array) -> _Geometry:
+        """Some of the cones."""
+        part = copy(self)
+        part.cones = self.cones.take(some)
+        for name in ("index", "tail", "metric", "norms", "tau_i", "tau_j"):
+            setattr(part, name, getattr(self, name)[some])
+        return part
+
+    def of_tail(self, values: Array) -> Array:
+        """The entries of the tail's features, of values (c, r, d)."""
+        at = np.broadcast_to(self.index[:, None, :], (*values.shape[:2], self.index.shape[1]))
+        return np.take_along_axis(values, at, axis=2)
+
     def bounds(self, forms: _Forms, level: float) -> tuple[Array, Array, Array]:
         """Bound, bound without tails, and the features a tail above the level may have."""
         pairs = forms.pairs[:, self.i, self.j]
         core = np.minimum((pairs / self.norms).max(axis=1), self.cones.roof)
-        count, d = len(pairs), self.cones.tail.shape[1]
+        count, d = self.cones.tail.shape
         if self.n_tail == 0:
             return core, core, np.zeros((count, d, 2), dtype=bool)
         slope = self.tau_j * forms.cross[:, self.i] + self.tau_i * forms.cross[:, self.j]
@@ -260,11 +329,12 @@ class _Geometry:
 
     def _gains(self, slope: Array, squares: Array, level: Array, some: Any = slice(None)) -> Array:
         """The most that each feature of the tail adds to b'Wb - level b'b, shape (c, pairs, d)."""
-        bend = (self.tau_i * self.tau_j)[some] * (squares[:, None, :] - level[:, None, None] * self.metric)
+        excess = squares[:, None, :] - level[:, None, None] * self.metric[some][:, None, :]
+        bend = (self.tau_i * self.tau_j)[some] * excess
         with np.errstate(divide="ignore", invalid="ignore"):
             crest = slope * slope / (-4.0 * bend)
         gains = np.where((bend < 0) & (slope < -2.0 * bend), crest, slope + bend)
-        return np.asarray(np.maximum(gains, 0.0) * self.cones.tail[some][:, None, :])
+        return np.asarray(np.maximum(gains, 0.0) * self.tail[some][:, None, :])
 
     def _chord(self, forms: _Forms, slope: Array, excess: Array, over: Array, level: float) -> Array:
         """A better bound than the roof: the excess is convex in the level, so a chord's zero is safe."""
@@ -296,4 +366,9 @@ class _Geometry:
         ]
         # a margin, since sums in another order differ in their last digits
         reach = [base + gains + company > -1e-12 * np.abs(base) for gains in signs]
-        return np.stack([own.any(axis=1) & self.cones.tail[some] for own in reach], axis=2)
+        allowed = np.zeros((len(some), self.cones.tail.shape[1], 2), dtype=bool)
+        for sign, own in enumerate(reach):
+            np.put_along_axis(
+                allowed[:, :, sign], self.index[some], own.any(axis=1) & self.tail[some], axis=1
+            )
+        return allowed

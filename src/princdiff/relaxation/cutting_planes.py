@@ -42,7 +42,7 @@ def hull_bound(matrices: list[Array], tol: float, rounds: int = 8) -> tuple[floa
     tol : float
         Relative accuracy at which to stop.
     rounds : int
-        At most so many linear programs.
+        At most this many linear programs.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def hull_bound(matrices: list[Array], tol: float, rounds: int = 8) -> tuple[floa
         floor, trial, _, _ = _master(payoff, 0.0, directions)
         if best - floor <= tol * abs(best):
             break
-        # the program's own corner overshoots; halfway to the best so far is mostly better
+        # the program's own corner overshoots; halfway to the best so far is usually better
         trial = (trial + weights) / 2
         values, vectors = leading(np.tensordot(trial, stack, 1), 4)
         cuts.append(vectors)

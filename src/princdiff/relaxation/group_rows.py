@@ -17,6 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from princdiff.divergences.wasserstein import staircase
+from princdiff.kernels.matched_rows import PlanForms, Plans, forms_of_gaps, matched_forms
 
 Array = npt.NDArray[Any]
 
@@ -136,7 +137,7 @@ class GroupRows:
 
     @cached_property
     def length(self) -> int:
-        """Rows of a matrix that `gaps` returns for one direction."""
+        """Rows of the root of W for one direction."""
         if self.uniform:
             cells = len(staircase(tuple(len(own) for own in self.weights)).widths)
         else:
@@ -170,33 +171,56 @@ class GroupRows:
         kept = matrix[np.ix_(self.columns, self.columns)]
         return np.asarray(kept * (unit / self.unit) ** 2 / self.scale[:, None] / self.scale)
 
-    def gaps(self, supports: Array, directions: Array, *, inside: bool = False) -> Array:
-        """Roots of W for the plans along directions: W of direction i is ``result[i].T @ result[i]``.
+    def gaps(self, supports: Array, directions: Array) -> Array:
+        """Roots of W on supports, for the plans along directions: W of i is ``result[i].T @ result[i]``.
 
         Parameters
         ----------
         supports : ndarray of int, shape (c, s)
         directions : ndarray of shape (c, s)
             Coordinates on the supports.
-        inside : bool
-            Only the features of the supports.
 
         Returns
         -------
-        ndarray of shape (c, length, d), or (c, length, s)
+        ndarray of shape (c, length, s)
         """
+        own, cells, mass = self._plans(supports, directions)
+        members = [
+            np.take_along_axis(group, at[:, :, None], axis=1) for group, at in zip(own, cells, strict=True)
+        ]
+        return self._roots(members, mass, self.between[:, supports].transpose(1, 0, 2))
+
+    def forms(self, supports: Array, directions: Array, vectors: Array, keep: bool) -> PlanForms:
+        """Parts of W, for the plans along directions.
+
+        Parameters
+        ----------
+        supports : ndarray of int, shape (c, s)
+        directions : ndarray of shape (c, s)
+            Coordinates on the supports.
+        vectors : ndarray of shape (c, s, s)
+            A vector a row, on the support.
+        keep : bool
+            Whether roots of the whole of W are wanted, in single precision.
+        """
+        _, cells, mass = self._plans(supports, directions)
+        if self.n_groups == 2:
+            pair = self.rows[0], self.rows[1]
+            return matched_forms(pair, Plans(cells[0], cells[1], mass), self.between, supports, vectors, keep)
+        members = [group[at] for group, at in zip(self.rows, cells, strict=True)]
+        means = np.broadcast_to(self.between, (len(supports), *self.between.shape))
+        return forms_of_gaps(self._roots(members, mass, means), supports, vectors, keep)
+
+    def _plans(self, supports: Array, directions: Array) -> tuple[list[Array], list[Array], Array]:
+        """Rows on the supports (c, n_g, s), and the matched rows and their mass (see `_cells`)."""
         own = [np.ascontiguousarray(group[:, supports].transpose(1, 0, 2)) for group in self.rows]
         orders = [
             np.argsort((group @ directions[:, :, None])[:, :, 0], axis=1, kind="stable") for group in own
         ]
-        cells, mass = self._cells(orders)
-        if inside:
-            members = [
-                np.take_along_axis(group, at[:, :, None], axis=1)
-                for group, at in zip(own, cells, strict=True)
-            ]
-        else:
-            members = [group[at] for group, at in zip(self.rows, cells, strict=True)]
+        return own, *self._cells(orders)
+
+    def _roots(self, members: list[Array], mass: Array, means: Array) -> Array:
+        """Rows whose Gram matrix is W, from matched members (c, cells, s) of every group."""
         if self.n_groups == 2:
             parts = [members[0] - members[1]]
         else:
@@ -205,10 +229,6 @@ class GroupRows:
             parts = [(member - middle) * weight for member, weight in zip(members, root, strict=True)]
         for part in parts:
             part *= np.sqrt(mass)[..., None]
-        if inside:
-            means = self.between[:, supports].transpose(1, 0, 2)
-        else:
-            means = np.broadcast_to(self.between, (len(supports), *self.between.shape))
         return np.concatenate([*parts, means], axis=1)
 
     def _cells(self, orders: list[Array]) -> tuple[list[Array], Array]:

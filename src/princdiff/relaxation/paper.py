@@ -99,7 +99,7 @@ class PaperSteps:
     diminishing : bool
         Divide both steps by the square root of the number of the B-step.
     patience : int
-        T: stop after so many B-steps without improvement.
+        T: stop after this many B-steps without improvement.
     incremental : bool
         Replace the sums over all pairs by sums over random pairs, scaled up.
     n_pairs : int, optional

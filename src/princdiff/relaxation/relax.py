@@ -24,6 +24,7 @@ from scipy import sparse
 from princdiff.data import parameters
 from princdiff.data.parameters import Choice, Either, Flag, Number, Whole
 from princdiff.data.problem import Design, Problem, Run
+from princdiff.data.shared_docs import with_shared_docs
 from princdiff.printable import short_repr
 from princdiff.relaxation.entropic import Relaxation, solve_fast
 from princdiff.relaxation.paper import PaperSteps, paper_relax
@@ -107,6 +108,7 @@ class RelaxResult:
         return 1.0 - self.lower_bound / self.upper_bound
 
 
+@with_shared_docs
 def relax(
     X: Any,
     y: Any,
@@ -132,12 +134,10 @@ def relax(
         Lambda of ``- lambda * ||B||_1`` (all entries, the diagonal too), in the units of the divergence.
     method : {"fast", "paper"}
         Low-rank entropic ascent with proven bounds, or the paper's sub-gradient algorithm.
-    sample_weight : array of shape (N,), optional
-        Non-negative weights of the rows.
+    {sample_weight}
     random_state : int, RandomState, Generator or None
         Seed of the random start ("fast"), of the random pairs ("paper", incremental).
-    rng : int, Generator or None
-        The same under NumPy's name; give one of the two.
+    {rng}
     max_iter : int, optional
         Evaluations ("fast", default 1000) or B-steps ("paper", default 300).
     tol : float, default 0.01

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 _TINY = 1e-25  # a column sum below this has underflowed in float32
-_LOG_STEPS = 20  # after so many steps in the log domain what underflows is cut off
+_LOG_STEPS = 20  # after this many steps in the log domain what underflows is cut off
 _RANGE = 1e15  # scalings outside [1 / _RANGE, _RANGE] are absorbed into the potentials
 
 

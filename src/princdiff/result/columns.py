@@ -132,7 +132,7 @@ def column_table(facts: ColumnFacts) -> pd.DataFrame:
         reasons = [
             str(reason) for reason, yes in zip(all_reasons[own], selected, strict=True) if yes and reason
         ]
-        # To differ by itself says more than to differ together with others.
+        # To differ on its own says more than to differ together with others.
         reason = min(reasons, key=lambda reason: not reason.startswith("alone"), default="")
         if reason.startswith("together"):
             description = replace(description, kind="together", change=reason.removeprefix("together "))
@@ -153,7 +153,7 @@ def column_table(facts: ColumnFacts) -> pd.DataFrame:
 
 
 def telling_columns(facts: ColumnFacts) -> list[str]:
-    """Categories and flags that tell the groups without fail: often the groups under another name."""
+    """Categories and flags that determine the group of every row: often the groups under another name."""
     found, start = [], 0
     for coding in facts.codings:
         members = range(start, start + len(coding.features))
@@ -198,10 +198,12 @@ def _described(
     if part:
         change = f"{part}: {change}"
     found = _Description(coding.type, kinds[value], float(effects[value]), change)
-    if missing is None or effects[missing] <= 0:
+    # Of a column that differs show only what does so clearly.
+    clear = facts.features["selected"].to_numpy(bool)[members.start : members.stop]
+    if missing is None or effects[missing] <= 0 or (clear.any() and not clear[-1]):
         return found
     gaps = _missing(facts, missing)
-    if effects[missing] > found.effect:
+    if effects[missing] > found.effect or (clear[-1] and not clear[:-1].any()):
         return _Description(coding.type, "missing", float(effects[missing]), gaps)
     return _Description(coding.type, found.kind, found.effect, f"{change}; {gaps}" if found.effect else gaps)
 
@@ -235,9 +237,9 @@ def _moved(facts: ColumnFacts, feature: int, kind: str) -> str:
     """A number: its means, or its standard deviations where the spread changed."""
     if kind == "spread":
         deviations = facts.deviations(feature)
-        return f"sd {from_to(deviations, [number(value) for value in deviations])}"
+        return f"sd {from_to(deviations, numbers(deviations))}"
     means = facts.means(feature)
-    text = f"mean {from_to(means, [number(value) for value in means])}"
+    text = f"mean {from_to(means, numbers(means))}"
     if kind == "shift" and len(means) == 2 and means[0] * means[1] > 0:
         change = 100 * (means[1] / means[0] - 1)
         if 0.05 <= abs(change) < 1000:
@@ -280,11 +282,31 @@ def percentages(values: Sequence[float]) -> list[str]:
     """
     percents = [100 * value for value in values]
     for digits in (0, 1, 2, 3):
-        rounded = [round(percent, digits) for percent in percents]
-        spread = max(percents) - min(percents)
-        if spread == 0 or abs((max(rounded) - min(rounded)) - spread) <= 0.2 * spread:
+        if _tells(percents, [round(percent, digits) for percent in percents]):
             break
     return [f"{percent:.{digits}f} %" if percent else "0 %" for percent in percents]
+
+
+def numbers(values: Sequence[float]) -> list[str]:
+    """Numbers as short as they can be read, with as many digits as tell them apart.
+
+    Examples
+    --------
+    >>> numbers([81.13, 104.8]), numbers([1999.32, 1999.54])
+    (['81.1', '105'], ['1999.3', '1999.5'])
+    """
+    texts = [number(value) for value in values]
+    for digits in range(1, 5):
+        if _tells(values, [float(text) for text in texts]) or any("e" in text for text in texts):
+            break
+        texts = [f"{value:.{digits}f}" for value in values]
+    return texts
+
+
+def _tells(values: Sequence[float], rounded: Sequence[float]) -> bool:
+    """Whether rounded numbers are about as far apart as they were."""
+    spread = max(values) - min(values)
+    return not abs((max(rounded) - min(rounded)) - spread) > 0.2 * spread
 
 
 def number(value: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from princdiff.data import parameters, validate
 from princdiff.files import write_text
+from princdiff.printable import printable
+from princdiff.result.decision import DecisionPart
 from princdiff.result.parts import (
     CertificatePart,
     ContrastPart,
@@ -26,7 +28,7 @@ from princdiff.result.parts import (
     TestPart,
     WitnessPart,
 )
-from princdiff.result.schema import from_plain, read_saved, refuse_other_files, to_plain
+from princdiff.result.schema import to_plain
 from princdiff.tables import Coding, encode
 
 if TYPE_CHECKING:
@@ -50,7 +52,8 @@ class DifferenceResult:
         Distance of the groups along the first direction, in standard deviations, measured on rows that the
         direction was not fitted on and less what chance gives: near 0 where nothing differs.
     effect_interval : (float, float)
-        About 95 % confidence for it.
+        About 95 % confidence for it, by a bootstrap of the rows, or of blocks such as donors and pairs. NaN
+        where a group has a single block.
     groups : dict
         Rows in each group.
     columns : DataFrame
@@ -65,7 +68,7 @@ class DifferenceResult:
     kind : dict
         Parts of the projected difference due to location, scale and shape; they sum to 1.
     directions : DataFrame of shape (n_features, n_components)
-        Unit directions of the scaled features.
+        Unit directions of the scaled features, along which the last group has a larger mean than the first.
     components : DataFrame with one row per direction
         Columns component, divergence, upper bound, pvalue (of the first: that of the test; of the others:
         whether anything was left to differ, descriptive), effect, location, scale, shape.
@@ -96,6 +99,8 @@ class DifferenceResult:
         Where the groups differ most clearly in something else than a direction, what can be shown of it.
     rows : RowsPart
         Rows to look at, where ``show_rows`` asked for some; see `typical_rows`.
+    decision : DecisionPart or None
+        Where the command line was given a rule (``--fail-below``): the rule, the outcome and the reason.
 
     Examples
     --------
@@ -138,6 +143,7 @@ class DifferenceResult:
     contrasts: list[ContrastPart] = field(default_factory=list)
     witness: WitnessPart | None = None
     rows: RowsPart = field(default_factory=RowsPart)
+    decision: DecisionPart | None = None
 
     # Reading.
 
@@ -237,10 +243,10 @@ class DifferenceResult:
         return self.summary()
 
     def __repr__(self) -> str:
-        names = " vs ".join(self.groups)
-        return (
-            f"<DifferenceResult {names}: p = {self.pvalue:.3g}, {len(self.selected_columns)} columns differ>"
-        )
+        names = " vs ".join(map(printable, self.groups))
+        count = len(self.selected_columns)
+        differ = "1 column differs" if count == 1 else f"{count} columns differ"
+        return f"<DifferenceResult {names}: p = {self.pvalue:.3g}, {differ}>"
 
     def _repr_html_(self) -> str:
         from princdiff.present.notebook import result_html
@@ -430,6 +436,8 @@ class DifferenceResult:
     @classmethod
     def load(cls, path: str | Path) -> DifferenceResult:
         """Read a saved result. Nothing in the file is executed."""
+        from princdiff.result.loading import load
+
         return load(path)
 
     def to_html(self, path: str | Path, *, beside: DifferenceResult | None = None) -> Path:
@@ -451,79 +459,7 @@ class DifferenceResult:
         parameters.check({"path": path}, path=parameters.File())
         if beside is not None and not isinstance(beside, DifferenceResult):
             raise ValueError(f"beside must be another result of a comparison, got {beside!r}")
-        from princdiff.present.report import write_report
+        from princdiff.present.page import render
 
-        return write_report(self, path, beside)
-
-
-def load(path: str | Path) -> DifferenceResult:
-    """Read a result that was saved with `DifferenceResult.save`.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-
-    Returns
-    -------
-    DifferenceResult
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import numpy as np
-    >>> from princdiff import compare, load
-    >>> rng = np.random.default_rng(0)
-    >>> result = compare(rng.normal(size=(30, 2)), rng.normal(size=(30, 2)) + 1, n_permutations=19)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = result.save(f"{folder}/result.json")
-    ...     load(path) == result
-    True
-    """
-    parameters.check({"path": path}, path=parameters.File())
-    content = read_saved(path, KIND)
-    if content.get("kind_of_file") == f"{KIND} of groups":
-        raise ValueError(f"{path} holds comparisons of several groups: read it with GroupsResult.load")
-    refuse_other_files(path, content, KIND, FORMAT)
-    lost = [
-        part.name
-        for part in fields(DifferenceResult)
-        if part.name not in content and part.default is MISSING and part.default_factory is MISSING
-    ]
-    if lost:
-        raise ValueError(f"{path} is incomplete: {', '.join(lost)} is missing")
-    try:
-        return result_from(content)
-    except ValueError as error:
-        raise ValueError(f"{path} is damaged: {error}") from None
-
-
-def result_from(content: dict[str, Any]) -> DifferenceResult:
-    """A result from what `DifferenceResult.to_dict` made of it; ValueError where it is damaged."""
-    result = from_plain(DifferenceResult, content, "result")
-    _check_consistency(result)
-    return result
-
-
-def _check_consistency(result: DifferenceResult) -> None:
-    """Parts that belong together must agree in size, or reading would fail later and elsewhere."""
-    if len(result.groups) < 2:
-        raise ValueError(f"result.groups names {len(result.groups)} groups; a comparison has at least two")
-    n_features = sum(len(coding.features) for coding in result.codings)
-    n_components = len(result.divergences)
-    sizes = {
-        "directions": (result.directions.shape, (n_features, n_components)),
-        "table": (len(result.table), n_features),
-        "columns": (len(result.columns), len(result.codings)),
-        "upper_bounds": (len(result.upper_bounds), n_components),
-        "components": (len(result.components), n_components),
-        "reference.components": (len(result.reference.components), n_components),
-    }
-    for name, (found, wanted) in sizes.items():
-        if found != wanted:
-            raise ValueError(f"result.{name} has size {found} where {wanted} belongs")
-    for group in result.groups:
-        for name in ("factors", "offsets"):
-            stored = getattr(result.reference, name)
-            if group not in stored or len(stored[group]) != n_features:
-                raise ValueError(f"result.reference.{name} lacks group {group!r}")
+        write_text(path, render(self, beside))
+        return Path(path)

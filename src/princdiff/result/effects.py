@@ -9,10 +9,12 @@ here is what is left when the part that chance gives is taken off, it is counted
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from princdiff.data.labels import Labels
 from princdiff.divergences import Wasserstein2
@@ -22,7 +24,6 @@ from princdiff.result.explain import Kind, split_difference
 _MOST_ROWS = 5000
 _RELABELLINGS = 5
 _DRAWS = 200
-_QUANTILE = 1.959964
 # A value held by more than this part of the rows, or so few values, makes a column one of steps.
 _TIED_SHARE, _FEW_VALUES = 0.25, 10
 
@@ -85,6 +86,7 @@ def beyond_chance(
     codes: NDArray[np.uint8],
     weights: NDArray[np.float64] | None = None,
     rng: np.random.Generator | None = None,
+    found: Kind | None = None,
 ) -> Kind:
     """Location, scale and shape of each column's difference, less what chance gives, in squared sd.
 
@@ -97,7 +99,9 @@ def beyond_chance(
     weights : array of shape (n_rows,), optional
         Row weights.
     rng : Generator, optional
-        Draws the relabellings that tell the chance part of shapes.
+        Draws the relabellings that show how much of a shape is chance.
+    found : Kind, optional
+        The differences of the columns, where they are known already.
 
     Returns
     -------
@@ -114,17 +118,19 @@ def beyond_chance(
     True
     """
     rng = np.random.default_rng(0) if rng is None else rng
-    found = split_difference(columns, codes, weights)
-    overall = columns.var(axis=1)
-    two_valued = np.array([_is_two_valued(column) for column in columns], dtype=bool)
-    stepped = two_valued | np.array([is_stepped(column) for column in columns], dtype=bool)
+    found = split_difference(columns, codes, weights) if found is None else found
+    variance = columns.var(axis=1)
+    stepped = np.array([_is_two_valued(column) for column in columns], dtype=bool)
     # Of two values the spread follows the mean, and to count it again would make rare ones large.
-    variance = np.where(two_valued, overall, _within_variance(columns, codes, weights))
+    wider = np.flatnonzero(~stepped)
+    numbers = columns[wider]
+    stepped[wider] = [is_stepped(column) for column in numbers]
+    variance[wider] = _within_variance(numbers, codes, weights)
     safe = np.where(variance > 0, variance, np.inf)
     chance = chance_size(codes, weights)
     parts = np.zeros((3, len(columns)))
     parts[0] = found.location / safe - chance
-    parts[1] = np.where(two_valued, 0.0, found.scale / safe - 0.25 * (_kurtosis(columns) - 1) * chance)
+    parts[1, wider] = found.scale[wider] / safe[wider] - 0.25 * (_kurtosis(numbers) - 1) * chance
     if not stepped.all():
         smooth = ~stepped
         by_chance = _shape_by_chance(columns[smooth], codes, rng) * chance
@@ -147,7 +153,8 @@ def _kurtosis(columns: NDArray[np.float64]) -> NDArray[np.float64]:
     deviation = columns.std(axis=1)
     centred = columns - columns.mean(axis=1, keepdims=True)
     standard = centred / np.where(deviation > 0, deviation, 1.0)[:, None]
-    return np.maximum((standard**4).mean(axis=1), 1.0)
+    square = standard * standard
+    return np.maximum(np.einsum("ij,ij->i", square, square) / columns.shape[1], 1.0)
 
 
 def _within_variance(
@@ -188,13 +195,44 @@ def _shape_by_chance(
     return total / _RELABELLINGS / chance_size(labels)
 
 
+class SquaredEffect(NamedTuple):
+    """A squared effect and its standard error (NaN where unknown), in squared standard deviations.
+
+    The degrees of freedom of the error matter where it comes from a few blocks.
+    """
+
+    squared: float
+    error: float
+    degrees: float = math.inf
+
+
+def averaged(parts: Sequence[SquaredEffect], *, independent: bool = True) -> Effect:
+    """The effect that parts of the rows show together, with its interval.
+
+    Squares are averaged, not effects: where chance explains everything the interval begins at 0.
+
+    Examples
+    --------
+    >>> averaged([SquaredEffect(0.04, 0.03), SquaredEffect(0.0, 0.03)]).low
+    0.0
+    """
+    squared = math.fsum(part.squared for part in parts) / len(parts)
+    errors = [part.error for part in parts]
+    error = (math.hypot(*errors) if independent else math.fsum(errors)) / len(parts)
+    degrees = math.fsum(part.degrees for part in parts)
+    reach = error * float(stdtrit(degrees, 0.975))
+    low, high = (math.sqrt(np.maximum(0.0, squared + sign * reach)) for sign in (-1, 1))
+    return Effect(math.sqrt(squared), low, high)
+
+
 def direction_effect(
     projection: NDArray[np.float64],
     codes: NDArray[np.uint8],
     weights: NDArray[np.float64] | None,
     rng: np.random.Generator,
-) -> Effect:
-    """Distance of the groups along a direction that was found on other rows.
+    units: SampledBlocks | None = None,
+) -> SquaredEffect:
+    """Squared distance of the groups along a direction that was found on other rows.
 
     Parameters
     ----------
@@ -205,24 +243,88 @@ def direction_effect(
     weights : array of shape (n_rows,) or None
         Row weights.
     rng : Generator
-        For the bootstrap behind the interval.
+        For the bootstrap behind the error.
+    units : SampledBlocks, optional
+        What was drawn from the population, if not the rows one by one.
 
     Returns
     -------
-    Effect
+    SquaredEffect
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> codes = np.repeat([0, 1], 500).astype(np.uint8)
-    >>> effect = direction_effect(rng.normal(size=1000) + 0.8 * codes, codes, None, rng)
+    >>> effect = averaged([direction_effect(rng.normal(size=1000) + 0.8 * codes, codes, None, rng)])
     >>> effect.low < 0.8 < effect.high
     True
     """
+    if units is not None:
+        return _effect_over_blocks(projection, codes, weights, units, rng)
     squared = float(beyond_chance(projection[None], codes, weights, rng).total[0])
-    error = _bootstrap_error(projection, codes, weights, rng)
-    low, high = (math.sqrt(max(0.0, squared + sign * _QUANTILE * error)) for sign in (-1, 1))
-    return Effect(math.sqrt(squared), low, high)
+    return SquaredEffect(squared, _bootstrap_error(projection, codes, weights, rng))
+
+
+class SampledBlocks(NamedTuple):
+    """Blocks that were drawn from a population together with all their rows: donors, pairs.
+
+    Attributes
+    ----------
+    blocks : int array of shape (n_rows,)
+        Block of each row.
+    whole : bool
+        Whether each lies inside one group; else blocks have rows of several groups.
+    """
+
+    blocks: NDArray[np.intp]
+    whole: bool
+
+    def take(self, rows: NDArray) -> SampledBlocks:
+        """Those of some rows (index or mask)."""
+        return self._replace(blocks=self.blocks[rows])
+
+    def sets(self, codes: NDArray[np.uint8]) -> list[NDArray[np.intp]]:
+        """Blocks that are drawn from together: those of each group, or all of them."""
+        if not self.whole:
+            return [np.unique(self.blocks)]
+        return [np.unique(self.blocks[codes == g]) for g in range(int(codes.max()) + 1)]
+
+
+def _effect_over_blocks(
+    projection: NDArray[np.float64],
+    codes: NDArray[np.uint8],
+    weights: NDArray[np.float64] | None,
+    units: SampledBlocks,
+    rng: np.random.Generator,
+) -> SquaredEffect:
+    """Effect of means and spreads; what blocks give by chance, and the error, by drawing blocks anew."""
+    if len(codes) > _MOST_ROWS:
+        # Blocks differ from each other by far more than a few thousand rows leave in doubt.
+        kept = np.sort(rng.permutation(len(codes))[:_MOST_ROWS])
+        projection, codes, units = projection[kept], codes[kept], units.take(kept)
+        weights = None if weights is None else weights[kept]
+    mass = np.ones(len(codes)) if weights is None else weights
+    values = projection[None] - projection.mean()
+    variance = float(_within_variance(projection[None], codes, weights)[0]) or 1.0
+    observed = float(_means_and_spreads(values, codes, mass[None])[0])
+    sets = units.sets(codes)
+    fewest = min(map(len, sets))
+    if fewest < 2:
+        return SquaredEffect(observed / variance, math.nan)
+    times = np.zeros((_DRAWS, int(units.blocks.max()) + 1))
+    for own in sets:
+        drawn = rng.choice(own, (_DRAWS, len(own)))
+        np.add.at(times, (np.arange(_DRAWS)[:, None], drawn), 1.0)
+    redrawn = _means_and_spreads(
+        np.broadcast_to(values, (_DRAWS, len(codes))), codes, times[:, units.blocks] * mass
+    )
+    # Few blocks drawn from themselves vary less than they would when drawn from a population.
+    more = fewest / (fewest - 1)
+    chance = max(0.0, float(redrawn.mean()) - observed) * more
+    error = float(redrawn.std()) * math.sqrt(more)
+    return SquaredEffect(
+        max(0.0, observed - chance) / variance, error / variance, sum(map(len, sets)) - len(sets)
+    )
 
 
 def _bootstrap_error(

@@ -66,55 +66,37 @@ def split_difference(
     codes = np.asarray(codes, dtype=np.uint8)
     n_groups = int(codes.max()) + 1
     labels = Labels(codes, n_groups, weights=weights)
-    mass = np.ones(len(codes)) if weights is None else weights
-    centred = values - values.mean(axis=1, keepdims=True)
-    share = np.array([mass[codes == g].sum() for g in range(n_groups)]) / mass.sum()
-    total = _squared_distances(values, centred, labels, share)
-    means, deviations = [], []
-    for g in range(n_groups):
-        members, inner = centred[:, codes == g], mass[codes == g] / mass[codes == g].sum()
-        mean = members @ inner
-        means.append(mean)
-        deviations.append(np.sqrt((members - mean[:, None]) ** 2 @ inner))
-    location, scale = np.zeros(len(values)), np.zeros(len(values))
-    pairs = 0.0
-    for g in range(n_groups):
-        for h in range(g):
-            pair = share[g] * share[h]
-            pairs += pair
-            location += pair * (means[g] - means[h]) ** 2
-            scale += pair * (deviations[g] - deviations[h]) ** 2
-    location, scale = location / pairs, scale / pairs
+    members = [np.flatnonzero(codes == g) for g in range(n_groups)]
+    mass = np.array([len(own) if weights is None else weights[own].sum() for own in members])
+    low, high = values.min(axis=1), values.max(axis=1)
+    two = np.array([((row == a) | (row == b)).all() for row, a, b in zip(values, low, high, strict=True)])
+    means, deviations = np.empty((n_groups, len(values))), np.empty((n_groups, len(values)))
+    total = np.empty(len(values))
+    pairs = [(mass[g] * mass[h], g, h) for g in range(n_groups) for h in range(g)]
+    pairs = [(weight / sum(pair[0] for pair in pairs), g, h) for weight, g, h in pairs]
+    if two.any():
+        # Of two values the shares of the upper one say all: no sort, and no more passes.
+        at_top = [row == top for row, top in zip(values[two], high[two], strict=True)]
+        counts = [
+            np.bincount(codes[own], None if weights is None else weights[own], n_groups) for own in at_top
+        ]
+        width, upper = (high - low)[two], np.minimum(np.array(counts).T / mass[:, None], 1.0)
+        means[:, two], deviations[:, two] = width * upper, width * np.sqrt(upper * (1 - upper))
+        total[two] = width**2 * sum(weight * np.abs(upper[g] - upper[h]) for weight, g, h in pairs)
+    if not two.all():
+        centred = values[~two] - values[~two].mean(axis=1, keepdims=True)
+        total[~two] = Wasserstein2().value(centred, labels.repeat(len(centred)))
+        for g, own in enumerate(members):
+            inner = np.full(len(own), 1 / mass[g]) if weights is None else weights[own] / mass[g]
+            part = centred[:, own]
+            mean = part @ inner
+            part -= mean[:, None]
+            np.square(part, out=part)
+            means[g, ~two], deviations[g, ~two] = mean, np.sqrt(part @ inner)
+    location = sum(weight * (means[g] - means[h]) ** 2 for weight, g, h in pairs)
+    scale = sum(weight * (deviations[g] - deviations[h]) ** 2 for weight, g, h in pairs)
     # The rest is never negative but for rounding.
     return Kind(location, scale, np.maximum(total - location - scale, 0.0))
-
-
-def _squared_distances(
-    values: NDArray[np.float64], centred: NDArray[np.float64], labels: Labels, share: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Squared Wasserstein distances; of two values without a sort: their shares say all."""
-    low, high = values.min(axis=1, keepdims=True), values.max(axis=1, keepdims=True)
-    two = ((values == low) | (values == high)).all(axis=1)
-    total = np.empty(len(values))
-    if not two.all():
-        total[~two] = Wasserstein2().value(centred[~two], labels.repeat(int((~two).sum())))
-    if not two.any():
-        return total
-    codes, weights = labels.codes[0], labels.weights
-    upper = np.array(
-        [
-            np.average(
-                values[two][:, codes == g] == high[two],
-                axis=1,
-                weights=None if weights is None else weights[codes == g],
-            )
-            for g in range(labels.n_groups)
-        ]
-    )
-    pairs = [(share[g] * share[h], g, h) for g in range(labels.n_groups) for h in range(g)]
-    apart = sum(weight * np.abs(upper[g] - upper[h]) for weight, g, h in pairs)
-    total[two] = (high - low)[two, 0] ** 2 * apart / sum(weight for weight, _, _ in pairs)
-    return total
 
 
 def effect_size(projection: ArrayLike, codes: ArrayLike, weights: NDArray[np.float64] | None = None) -> float:
@@ -155,7 +137,7 @@ def effect_size(projection: ArrayLike, codes: ArrayLike, weights: NDArray[np.flo
 def feature_table(
     columns: NDArray, names: ArrayLike, codes: ArrayLike, groups: ArrayLike, weights: NDArray | None = None
 ) -> pd.DataFrame:
-    """Each feature by itself: its divergence, the kind of difference, means and standard deviations.
+    """Each feature on its own: its divergence, the kind of difference, means and standard deviations.
 
     Parameters
     ----------

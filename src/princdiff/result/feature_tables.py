@@ -25,7 +25,7 @@ REFERENCE_LEVELS = (np.arange(500) + 0.5) / 500
 _BINS = 24
 _FEW_VALUES = 12
 _WHOLE_NUMBERS = 0.9
-# P-values up to so many times the smallest one are not told apart when columns are ranked.
+# P-values up to this many times the smallest one are not told apart when columns are ranked.
 _ALIKE = 5.0
 _BLOCK_ELEMENTS = 20_000_000
 
@@ -50,7 +50,7 @@ def feature_blocks(rows: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:
 def single_features(
     prepared: Prepared, deviations: NDArray[np.float64] | None, rng: np.random.Generator
 ) -> tuple[pd.DataFrame, Kind, NDArray[np.bool_]]:
-    """Each feature by itself.
+    """Each feature on its own.
 
     Parameters
     ----------
@@ -73,12 +73,12 @@ def single_features(
     """
     tables, kinds, flags = [], [], []
     for part, block in feature_blocks(prepared.rows):
-        tables.append(
-            explain.feature_table(
-                block, prepared.features[part], prepared.codes, prepared.groups, prepared.weights
-            )
+        own = explain.feature_table(
+            block, prepared.features[part], prepared.codes, prepared.groups, prepared.weights
         )
-        kinds.append(beyond_chance(block, prepared.codes, prepared.weights, rng))
+        tables.append(own)
+        found = Kind(*(own[name].to_numpy() for name in Kind._fields))
+        kinds.append(beyond_chance(block, prepared.codes, prepared.weights, rng, found))
         flags.append(((block == 0) | (block == 1)).all(axis=1))
     table = pd.concat(tables, ignore_index=True)
     if deviations is not None:
@@ -108,7 +108,7 @@ def result_tables(
     -------
     table, columns : DataFrames
     telling : list of str
-        Columns that tell the groups without fail.
+        Columns that determine the group of every row.
     """
     facts = ColumnFacts(
         features, prepared.codings, flags, beyond, prepared.codes, prepared.weights, prepared.groups
@@ -146,7 +146,7 @@ def with_differences(
     -------
     table, columns : DataFrames
         With columns measure, difference, difference_low, difference_high after effect. A column of several
-        features is told by the one with the largest effect; its measure names it.
+        features is described by the one with the largest effect; its measure names it.
     """
     names = {"low": "difference_low", "high": "difference_high"}
     own = differences.rename(columns=names).reindex(table["feature"])

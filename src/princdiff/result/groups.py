@@ -13,7 +13,8 @@ import pandas as pd
 from princdiff.data import parameters, validate
 from princdiff.data.shared_docs import with_shared_docs
 from princdiff.files import write_text
-from princdiff.result.difference import DifferenceResult, result_from
+from princdiff.result.difference import DifferenceResult
+from princdiff.result.loading import result_from
 from princdiff.result.schema import from_plain, read_saved, refuse_other_files, to_plain
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class _Stored:
     adjustment: str
 
 
+@with_shared_docs
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupsResult:
     """Comparisons of several groups, two at a time.
@@ -42,7 +44,8 @@ class GroupsResult:
     ----------
     table : DataFrame with one row per comparison
         ``group``, ``other``, ``divergence``, ``effect``, ``pvalue``, ``adjusted`` (for the number of
-        comparisons), ``features`` (the leading ones, comma-separated).
+        comparisons), ``features`` (the leading ones, comma-separated; none where the groups could not be
+        shown to differ after adjustment).
     results : dict
         A `DifferenceResult` for each (group, other).
     adjustment : str
@@ -50,11 +53,7 @@ class GroupsResult:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import princdiff
-    >>> rng = np.random.default_rng(0)
-    >>> X, y = rng.normal(size=(90, 3)), np.repeat(["a", "b", "c"], 30)
-    >>> X[y == "c", 1] += 2
+    {example_groups}
     >>> result = princdiff.compare_groups(X, groups=y, n_permutations=99)
     >>> result
     <GroupsResult 3 comparisons of 3 groups: 2 differ>
@@ -101,11 +100,12 @@ class GroupsResult:
         DataFrame
             ``group`` and ``other``, then the columns of `DifferenceResult.to_frame` that are not of a group:
             feature, selected, pvalue, reason, kind, effect, difference and so on. ``pvalue`` is adjusted for
-            the features of one comparison, ``pvalue_adj`` for the number of comparisons as well.
+            the features of one comparison, ``pvalue_adj`` for the number of comparisons as well. Nothing is
+            selected where the two groups could not be shown to differ after adjustment.
         """
         records: list[dict[Any, Any]] = []
         for (group, other), result in self.results.items():
-            frame = result.to_frame()
+            frame = self._only_if_differing((group, other), result.to_frame())
             frame = frame[[name for name in frame if not str(name).startswith(("mean ", "sd "))]]
             frame = frame.iloc[np.argsort(~frame["selected"].to_numpy(bool), kind="stable")]
             records += [{"group": group, "other": other, **row} for row in frame.to_dict("records")]
@@ -132,7 +132,7 @@ class GroupsResult:
         ----------
         column : {"effect", "pvalue", "selected"}, default="effect"
             Size in standard deviations, adjusted p-value (for the columns of one comparison), or whether
-            the column was selected.
+            the column was selected and the two groups differ after adjustment.
 
         Returns
         -------
@@ -141,7 +141,8 @@ class GroupsResult:
         """
         validate.check_choice("column", column, ("effect", "pvalue", "selected"))
         by_name = {
-            _pair_words(pair): result.columns.set_index("column") for pair, result in self.results.items()
+            _pair_words(pair): self._only_if_differing(pair, result.columns).set_index("column")
+            for pair, result in self.results.items()
         }
         effects = pd.DataFrame({name: frame["effect"] for name, frame in by_name.items()})
         often = pd.DataFrame({name: frame["selected"] for name, frame in by_name.items()}).sum(axis=1)
@@ -149,6 +150,11 @@ class GroupsResult:
         order = order.sort_values(["often", "largest"], ascending=False, kind="stable").index
         wanted = pd.DataFrame({name: frame[column] for name, frame in by_name.items()})
         return wanted.reindex(order).rename_axis(index=None, columns=None)
+
+    def _only_if_differing(self, pair: tuple[str, ...], frame: pd.DataFrame) -> pd.DataFrame:
+        """Nothing is selected where the groups could not be shown to differ after adjustment."""
+        differs = self.table.set_index(["group", "other"])["adjusted"] <= LEVEL
+        return frame.assign(selected=frame["selected"].astype(bool) & bool(differs[pair]))
 
     def headline(self) -> str:
         """Which groups differ, in one sentence."""

@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
 from princdiff.inference.sharpest import area_under_curve, oriented
-from princdiff.result.effects import Effect, direction_effect
+from princdiff.result.effects import Effect, SampledBlocks, averaged, direction_effect
 
 _FEWEST_ROWS = 8
+# Blocks of each group from which halves have at least two; and blocks across groups from which they count as
+# drawn from a population, like pairs: fewer are strata, which are as they are.
+_FEWEST_WHOLE, _FEWEST_ACROSS = 4, 10
 
 
 def halves(problem: Problem, seed: int, rng: np.random.Generator) -> NDArray[np.bool_] | None:
@@ -32,15 +35,41 @@ def halves(problem: Problem, seed: int, rng: np.random.Generator) -> NDArray[np.
     bool array of shape (n_rows,) or None
     """
     key = np.asarray(problem.rows @ rng.normal(size=problem.n_features)).ravel()
+    sizes = np.bincount(problem.codes, minlength=problem.n_groups)
+    if sizes.min() < _FEWEST_ROWS:
+        return None
+    units = sampled_blocks(problem)
+    if units is not None and _can_be_halved(units, problem.codes):
+        # Rows of a block that is judged must not have taken part in the fit either.
+        total = np.bincount(units.blocks, key).astype(np.float64)
+        first = np.concatenate([_half_of(own, total[own], seed) for own in units.sets(problem.codes)])
+        return np.isin(units.blocks, first)
     result = np.zeros(len(key), dtype=bool)
     for code in range(problem.n_groups):
         members = np.flatnonzero(problem.codes == code)
-        if len(members) < _FEWEST_ROWS:
-            return None
-        ordered = members[np.argsort(key[members], kind="stable")]
-        drawn = np.random.default_rng([seed, len(members)]).permutation(len(members))
-        result[ordered[drawn[: len(members) // 2]]] = True
+        result[_half_of(members, key[members], seed)] = True
     return result
+
+
+def _half_of(members: NDArray[np.intp], key: NDArray[np.float64], seed: int) -> NDArray[np.intp]:
+    """A half drawn from members in the order of a key of theirs."""
+    ordered = members[np.argsort(key, kind="stable")]
+    return ordered[np.random.default_rng([seed, len(members)]).permutation(len(members))[: len(members) // 2]]
+
+
+def sampled_blocks(problem: Problem) -> SampledBlocks | None:
+    """Donors or pairs, over which effects vary from sample to sample; None where rows do so one by one."""
+    if problem.blocks is None:
+        return None
+    whole = problem.permute == "whole"
+    if not whole and len(np.unique(problem.blocks)) < _FEWEST_ACROSS:
+        return None
+    return SampledBlocks(problem.blocks, whole)
+
+
+def _can_be_halved(units: SampledBlocks, codes: NDArray[np.uint8]) -> bool:
+    fewest = _FEWEST_WHOLE if units.whole else 2 * _FEWEST_ACROSS
+    return min(map(len, units.sets(codes))) >= fewest
 
 
 class Crossed(NamedTuple):
@@ -91,15 +120,16 @@ def crossed(
 
 def effect(problem: Problem, halves: NDArray[np.bool_], found: Crossed, rng: np.random.Generator) -> Effect:
     """Distance of the groups, averaged over both halves, with its interval."""
+    units = sampled_blocks(problem)
     squares = []
     for part in (False, True):
         own = halves == part
         inner = None if problem.weights is None else problem.weights[own]
-        squares.append(direction_effect(found.scores[own], problem.codes[own], inner, rng))
-    size, low, high = (float(np.sqrt(np.mean(np.square(values)))) for values in zip(*squares, strict=True))
-    # Half of the rows widen an interval by the root of two; both halves together have all of them.
-    shrink = 1 / np.sqrt(2)
-    return Effect(size, max(0.0, size - (size - low) * shrink), size + (high - size) * shrink)
+        of_part = None if units is None else units.take(own)
+        squares.append(direction_effect(found.scores[own], problem.codes[own], inner, rng, of_part))
+    # Halves that share their blocks know no more than one of them.
+    independent = units is None or _can_be_halved(units, problem.codes)
+    return averaged(squares, independent=independent)
 
 
 def auc(problem: Problem, halves: NDArray[np.bool_], found: Crossed) -> float:

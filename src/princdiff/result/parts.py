@@ -43,8 +43,8 @@ class TestPart:
     leading_cell : str
         The one of ``cells`` that led.
     detectable : float
-        The shift, in standard deviations along one feature, that a test of so many rows and features finds in
-        four of five cases; NaN where the design is not that simple.
+        The shift, in standard deviations along one feature, that a test of as many rows and features finds
+        in four of five cases; NaN where the design is not that simple.
     searched_rows : int or None
         Rows on which directions were searched, where they were fewer than all.
     rule : str
@@ -126,7 +126,7 @@ class PathPart:
     Attributes
     ----------
     grid, fitted, held_out : arrays of shape (n_levels,)
-        Numbers of features, and the divergence with so many.
+        Numbers of features, and the divergence with this many.
     chosen : float
         The number chosen.
     """
@@ -212,7 +212,7 @@ class ContrastPart:
 
     Attributes
     ----------
-    name : {"largest difference in size", "sharpest contrast"}
+    name : {"largest difference in size", "sharpest contrast", "sum of the scaled features"}
         The sharpest contrast has the largest difference relative to the variance along it.
     weights : array of shape (n_features,)
         Of the scaled features; a unit vector.

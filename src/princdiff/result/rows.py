@@ -16,7 +16,7 @@ from princdiff.tables.decoding import decode
 TYPICAL, OTHER_SIDE = "typical", "other side"
 SIDES_IN_WORDS = {TYPICAL: "typical", OTHER_SIDE: "like another's"}
 # Part of a group, around its median along the direction, among which typical rows are looked for; at least
-# so many rows for each that is shown.
+# this many rows for each that is shown.
 _MIDDLE, _CHOICE = 0.1, 5
 _GRID = 512
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from princdiff.data.problem import Problem, Run
 from princdiff.data.row_chunks import RowChunks
 from princdiff.divergences import Wasserstein2
+from princdiff.inference.adaptive import summed_features
 from princdiff.inference.cells import Cell
 from princdiff.inference.permutation_result import PermutationResult
 from princdiff.inference.sharpest import oriented, sharpest_direction
@@ -18,15 +20,14 @@ from princdiff.result import feature_tables, held_out
 from princdiff.result.columns import from_to
 from princdiff.result.effects import Effect
 from princdiff.result.parts import ContrastPart, GroupReference, WitnessPart
-from princdiff.result.wording import LEVEL, SHARPEST
+from princdiff.result.wording import LEVEL, SHARPEST, SIZE, SUM
 from princdiff.tables import Prepared
 
-SIZE = "largest difference in size"
 # Projections that are correlated above this show the same.
 _SAME = 0.95
-# A contrast is shown if groups are so many times further apart along it.
+# A contrast is shown if groups are this many times further apart along it.
 _SHARPER = 1.25
-# With 0/1 columns, also if its area under the curve on rows held out is so much larger.
+# With 0/1 columns, also if its area under the curve on rows held out is this much larger.
 _CLEARER = 0.05
 # Families of cells that no direction, column or pair shows.
 _BEYOND_DIRECTIONS = ("kernel", "length", "covariance", "columns", "learner")
@@ -43,14 +44,17 @@ _BINS = 20
 _BLOCK_ROWS = 65_536
 
 
-def leading_sentence(found: PermutationResult) -> str:
-    """Where the groups stood out most.
+def leading_sentence(found: PermutationResult, problem: Problem) -> str:
+    """Where the groups of a problem stood out most.
 
-    Where no direction, column or pair led, also whether any direction differs by itself.
+    Where no direction, column or pair led, also whether any direction differs on its own; nothing where no
+    difference was shown.
     """
-    if not found.leading:
+    if not found.leading or found.pvalue > LEVEL:
         return ""
     lead = leading_cell(found)
+    if lead is not None and lead.family == "total":
+        return _total_sentence(problem)
     words = _WORDS.get(found.leading, found.leading)
     if lead is None or lead.family not in _BEYOND_DIRECTIONS:
         return f"They differ most clearly in {words}."
@@ -62,9 +66,24 @@ def leading_sentence(found: PermutationResult) -> str:
     if min(along, default=0.0) > LEVEL:
         return f"They differ, but not along any one direction: in {words}."
     if lead.family == "columns":
-        # Columns that differ by themselves need not differ a little.
+        # Columns that differ on their own need not differ a little.
         return "They differ most clearly in many features at once."
     return f"They differ most clearly not along one direction, but in {words}."
+
+
+def _total_sentence(problem: Problem) -> str:
+    """How many features have moved the same way."""
+    mass = np.ones(problem.n_rows) if problem.weights is None else problem.weights
+    shares = np.array([mass * (problem.codes == code) for code in range(problem.n_groups)])
+    shares /= shares.sum(axis=1, keepdims=True)
+    means = problem.samples.backproject(shares.astype(problem.samples.dtype))[:, summed_features(problem)]
+    low, high = int(means.sum(axis=1).argmin()), int(means.sum(axis=1).argmax())
+    higher = int((means[high] > means[low]).sum())
+    names = [f"group {name}" if str(name).isdigit() else str(name) for name in problem.classes]
+    return (
+        f"They differ in many features a little, mostly the same way: {higher} of {means.shape[1]} are "
+        f"higher in {names[high]} than in {names[low]}."
+    )
 
 
 def leading_cell(found: PermutationResult) -> Cell | None:
@@ -99,7 +118,7 @@ class Shown:
     def contrasts(
         self, weights: NDArray[np.float64], projection: NDArray[np.float64], effect: Effect, auc: float
     ) -> list[ContrastPart]:
-        """The first direction, and the sharpest contrast if it is another one.
+        """The first direction, and the sharpest contrast if it is another one, or the sum if that led.
 
         Parameters
         ----------
@@ -116,17 +135,48 @@ class Shown:
             The one that led first.
         """
         size = ContrastPart(SIZE, weights, *effect, auc, True, self._groups(projection))
-        sharpest = self._sharpest(projection, effect, auc)
-        if sharpest is None:
+        other = self._sum(projection) or self._sharpest(projection, effect, auc)
+        if other is None:
             return [size]
-        first = ContrastPart(**{**vars(size), "led": not sharpest.led})
-        return [sharpest, first] if sharpest.led else [first, sharpest]
+        first = ContrastPart(**{**vars(size), "led": not other.led})
+        return [other, first] if other.led else [first, other]
+
+    def _sum(self, projection: NDArray[np.float64]) -> ContrastPart | None:
+        """The sum of all features, where it led: the same direction whatever the rows."""
+        lead = None if self.tested is None else leading_cell(self.tested)
+        if lead is None or lead.family != "total" or not self._one_by_one():
+            return None
+        direction = summed_features(self.problem).astype(np.float64)
+        factor = self.problem.samples.factor
+        return self._held_out(SUM, direction, projection, lambda _: direction * factor)
 
     def _sharpest(self, projection: NDArray[np.float64], effect: Effect, auc: float) -> ContrastPart | None:
         direction = self._whitened_direction()
         if direction is None:
             return None
         level, seed = int(np.count_nonzero(direction)), self.run.seed_for()
+        found = self._held_out(
+            SHARPEST,
+            direction,
+            projection,
+            lambda half: sharpest_direction(half, min(level, half.n_features), seed),
+        )
+        # What is no sharper on other rows is no contrast.
+        if found is None or found.effect < _SHARPER * effect.size or not found.low > 0:
+            return None
+        # Along a contrast of 0/1 columns a few rows that jump far make a distance, but tell no groups apart.
+        if not isinstance(self.problem.divergence, Wasserstein2) and not found.auc > auc + _CLEARER:
+            return None
+        return ContrastPart(**{**vars(found), "led": self._whitened_led()})
+
+    def _held_out(
+        self,
+        name: str,
+        direction: NDArray[np.float64],
+        projection: NDArray[np.float64],
+        of_half: Callable[[Problem], NDArray[np.float64]],
+    ) -> ContrastPart | None:
+        """A direction that led, judged by halves; None if it shows the same as the first."""
         factor = self.problem.samples.factor
         direction = direction / np.linalg.norm(direction)
         raw = oriented(direction * factor, self.problem)
@@ -139,34 +189,14 @@ class Shown:
         halves = held_out.halves(self.problem, self.run.seed, rng)
         if halves is None:
             return None
-        crossed = held_out.crossed(
-            self.problem, halves, lambda half: sharpest_direction(half, min(level, half.n_features), seed)
-        )
+        crossed = held_out.crossed(self.problem, halves, of_half)
         found = held_out.effect(self.problem, halves, crossed, rng)
-        # What is no sharper on other rows is no contrast.
-        if found.size < _SHARPER * effect.size or not found.low > 0:
-            return None
         area = held_out.auc(self.problem, halves, crossed)
-        # Along a contrast of 0/1 columns a few rows that jump far make a distance, but tell no groups apart.
-        if not isinstance(self.problem.divergence, Wasserstein2) and not area > auc + _CLEARER:
-            return None
-        return ContrastPart(
-            SHARPEST,
-            direction,
-            *found,
-            area,
-            self._whitened_led(),
-            self._groups(scores),
-        )
+        return ContrastPart(name, direction, *found, area, True, self._groups(scores))
 
     def _whitened_direction(self) -> NDArray[np.float64] | None:
         """The test's sharpest contrast, where it is one of the features as they are."""
-        problem = self.problem
-        if self.tested is None or not self.tested.pvalue <= LEVEL:
-            return None
-        if problem.covariates is not None or isinstance(problem.rows, RowChunks):
-            return None
-        if problem.scale == "within" or problem.n_features < 2:
+        if self.tested is None or not self._one_by_one():
             return None
         alone = [
             p
@@ -175,6 +205,15 @@ class Shown:
         ]
         found = self.tested.contrasts.get("whitened")
         return found if found is not None and min(alone) <= LEVEL and found.any() else None
+
+    def _one_by_one(self) -> bool:
+        """Whether groups differ, and directions of the test are those of the features as they are."""
+        problem = self.problem
+        if self.tested is None or not self.tested.pvalue <= LEVEL:
+            return False
+        if problem.covariates is not None or isinstance(problem.rows, RowChunks):
+            return False
+        return problem.scale != "within" and problem.n_features > 1
 
     def _whitened_led(self) -> bool:
         """Whether the test saw more in a whitened direction than in any plain one."""
@@ -214,7 +253,7 @@ class Shown:
         names = self.data.features
         return WitnessPart(
             about=lead.sentence,
-            sentence=" ".join(filter(None, [leading_sentence(self.tested), change])),
+            sentence=" ".join(filter(None, [leading_sentence(self.tested, self.problem), change])),
             features=[names[place] for place in order[:_NAMED]],
             parts=parts[:_NAMED],
             typical={

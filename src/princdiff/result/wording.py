@@ -26,9 +26,10 @@ _BARE = ("yes", "no", "true", "false", "y", "n", "t", "f")
 _DIRECTION_FEATURES = 3
 # How much better a direction can be at most: what is called nothing, and what is called loose.
 _NOTHING_MORE, _LOOSE = 0.0101, 0.25
-# A feature's part so many times an even one stands out.
+# A feature's part this many times an even one stands out.
 _STANDS_OUT = 2.0
-SHARPEST = "sharpest contrast"
+# Directions that are shown.
+SIZE, SHARPEST, SUM = "largest difference in size", "sharpest contrast", "sum of the scaled features"
 
 
 def headline(result: DifferenceResult) -> str:
@@ -46,12 +47,12 @@ def headline(result: DifferenceResult) -> str:
             f"{result.test.asked} relabellings can give no p-value below {pvalue[4:]}."
         )
     # Where no direction led, how far apart they are along one says nothing.
-    apart = "" if result.witness is not None and not result.selected else f" {distance_sentence(result)}"
+    apart = "" if result.witness is not None else f" {distance_sentence(result)}"
     return f"The groups {names} differ ({pvalue}). {what_differs(result)}{apart}"
 
 
 def _would_have_shown(result: DifferenceResult) -> str:
-    """How large a difference such a test mostly finds."""
+    """How large a difference such a test usually finds."""
     if not np.isfinite(result.test.detectable):
         return ""
     return (
@@ -90,29 +91,44 @@ def what_differs(result: DifferenceResult) -> str:
     )
     rest = [str(name) for name in other["column"] if str(name) not in in_pairs]
     if rest:
-        sentences.append(f"{_some(rest)} take{'s' if len(rest) == 1 else ''} part only together with others.")
+        sentences.append(
+            f"{_some(rest)} differ{'s' if len(rest) == 1 else ''} only in combination with others."
+        )
     if sentences:
         return " ".join(sentences)
     if not result.selection.made:
-        return result.test.leading or "Which columns differ was not looked for."
-    leading = result.test.leading or "No single column shows it by itself."
+        return result.test.leading or "The columns were not tested."
+    leading = result.test.leading or "No single column shows it on its own."
     return f"{leading} No single column or pair of columns could be named with confidence."
 
 
 def columns_alone(result: DifferenceResult) -> pd.DataFrame:
-    """Columns that differ by themselves."""
+    """Columns that differ on their own."""
     by_itself = result.columns["reason"].astype(str).str.startswith("alone")
     return result.columns[result.columns["selected"] & by_itself]
+
+
+def further_columns(result: DifferenceResult, shown: pd.DataFrame) -> str:
+    """How many columns differ beside those shown, counted as the headline counts them; "" if none."""
+    hidden = result.columns[result.columns["selected"].astype(bool)].index.difference(shown.index)
+    alone = len(hidden.intersection(columns_alone(result).index))
+    together = len(hidden) - alone
+    if not together:
+        return f"{alone} more that differ" if alone else ""
+    rest = f"{together}{'' if alone else ' more'} that differ only together with others"
+    return f"{alone} more that differ, and {rest}" if alone else rest
 
 
 def _columns_sentence(result: DifferenceResult, alone: pd.DataFrame) -> str:
     count, total = len(alone), len(result.columns)
     telling = [str(name) for name in result.parameters.get("telling_columns") or ()]
-    # A column that tells the groups without fail is most often the grouping itself, and no news.
+    # A column that determines the group is most often the grouping itself, and no news.
     known = alone["column"].astype(str).isin(telling).to_numpy()
     shown = alone.iloc[np.argsort(known, kind="stable")].head(_NAMED)
     rest = alone[known]["column"].astype(str).tolist() if known.any() and not known.all() else []
-    certain = f" {_some(rest)} tell{'s' if len(rest) == 1 else ''} the groups without fail." if rest else ""
+    certain = (
+        f" {_some(rest)} determine{'s' if len(rest) == 1 else ''} the group of every row." if rest else ""
+    )
     brief = len(shown) > 2
     parts = [f"{_cut(str(row.column), 60)} ({_change(str(row.change), brief)})" for row in shown.itertuples()]
     named = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
@@ -123,7 +139,7 @@ def _columns_sentence(result: DifferenceResult, alone: pd.DataFrame) -> str:
         opening = "Both columns differ" if count == 2 else f"All {count} columns differ"
     else:
         opening = f"{_number(count)}{of} columns differ"
-    return f"{opening}{', foremost' if count > _NAMED else ':'} {named}.{certain}"
+    return f"{opening}{', led by' if count > _NAMED else ':'} {named}.{certain}"
 
 
 def _change(text: str, brief: bool) -> str:
@@ -136,26 +152,26 @@ def _pairs_sentence(result: DifferenceResult, also: bool) -> list[str]:
     """Pairs that go together differently; where one column is in most of them, it is named as such.
 
     With many rows a change of a correlation can be certain and too small to matter: beside columns that
-    differ by themselves the table is enough for these.
+    differ on their own the table is enough for these.
     """
     pairs = named_pairs(result)
     seen = pairs[pairs["change"] >= SEEN_CHANGE] if also else pairs
     if seen.empty:
         return []
-    opening = "Also, " if also else "No column differs by itself, but "
+    opening = "Also, " if also else "No column differs on its own, but "
     row = seen.iloc[0]
     # Counts are those of the table and of the page: of all pairs.
     hub, others = _hub(pairs)
     if others and hub in (row["first column"], row["second column"]):
         other = row["second"] if row["first column"] == hub else row["first"]
         return [
-            f"{opening}{_cut(hub, 40)} goes together differently with {others} other columns, "
-            f"foremost {_cut(str(other), 40)} ({pair_change(result, row)})."
+            f"{opening}{_cut(hub, 40)} is related differently to {others} other columns, "
+            f"most clearly {_cut(str(other), 40)} ({pair_change(result, row)})."
         ]
-    first = f"{_cut(str(row['first']), 40)} and {_cut(str(row['second']), 40)} go together differently"
+    first = f"{_cut(str(row['first']), 40)} and {_cut(str(row['second']), 40)} are related differently"
     more = ""
     if len(pairs) > 1:
-        more = "; so does one more pair" if len(pairs) == 2 else f"; so do {len(pairs) - 1} more pairs"
+        more = "; so is one more pair" if len(pairs) == 2 else f"; so are {len(pairs) - 1} more pairs"
     return [f"{opening}{first} ({pair_change(result, row)}){more}."]
 
 
@@ -226,21 +242,37 @@ def distance_sentence(result: DifferenceResult) -> str:
     order = frame["share"].fillna(frame["weight"] ** 2).sort_values(ascending=False, kind="stable").index
     columns = list(dict.fromkeys(map(str, frame.loc[order, "column"])))
     apart = f"they are {_size(result.effect, *result.effect_interval)}"
-    if len(result.contrasts) < 2:
+    other = second_contrast(result)
+    if other is None:
         return f"Along the direction found ({_made_of(columns)}) {apart}."
-    sharpest = next(part for part in result.contrasts if part.name == SHARPEST)
-    size = f"{result.effect:.2g} along the largest difference in size ({_made_of(columns)})"
-    return (
-        f"Along the sharpest contrast ({_made_of(contrast_columns(result, sharpest))}) they are "
-        f"{_size(sharpest.effect, sharpest.low, sharpest.high)}, {size}."
-    )
+    size = f"{result.effect:.2g} along the {SIZE} ({_made_of(columns)})"
+    made_of = f" ({_made_of(contrast_columns(result, other))})" if other.name == SHARPEST else ""
+    return f"Along the {other.name}{made_of} they are {_size(other.effect, other.low, other.high)}, {size}."
+
+
+def second_contrast(result: DifferenceResult) -> ContrastPart | None:
+    """A direction that tells the groups apart better than that of the largest difference in size."""
+    return next((part for part in result.contrasts if part.name != SIZE), None)
 
 
 def _size(effect: float, low: float, high: float) -> str:
+    size, interval = size_and_interval(effect, low, high)
+    return f"{size} standard deviations apart{f' ({interval})' if interval else ''}"
+
+
+def size_and_interval(effect: float, low: float, high: float) -> tuple[str, str]:
+    """How far apart groups are and between which bounds, with digits enough to tell these apart.
+
+    Examples
+    --------
+    >>> size_and_interval(1.994, 1.96, 2.03), size_and_interval(0.5, np.nan, np.nan)
+    (('1.99', '1.96 to 2.03'), ('0.5', ''))
+    """
+    if np.isnan(low):
+        return f"{effect:.2g}", ""
     # With many rows two digits would make an interval of one number.
-    form = ".2g" if np.isnan(low) or f"{low:.2g}" != f"{high:.2g}" else ".3g"
-    interval = "" if np.isnan(low) else f" ({low:{form}} to {high:{form}})"
-    return f"{effect:{form}} standard deviations apart{interval}"
+    form = ".2g" if f"{low:.2g}" != f"{high:.2g}" else ".3g"
+    return f"{effect:{form}}", f"{low:{form}} to {high:{form}}"
 
 
 def _made_of(columns: list[str]) -> str:
@@ -277,11 +309,10 @@ def witness_sentences(result: DifferenceResult) -> list[str]:
     found = result.witness
     if found is None:
         return []
-    # The headline says where the test saw it, unless it has columns to name.
-    opening = found.sentence if result.selected else found.sentence.removeprefix(result.test.leading).strip()
+    # The headline says where the test saw it.
+    opening = found.sentence.removeprefix(result.test.leading).strip()
     lines = [opening] if opening else []
-    # Parts in a witness have no control of the error: beside columns that have, they would name others.
-    if found.features and not result.selected:
+    if found.features:
         if found.parts[0] * len(result.table) < _STANDS_OUT and len(found.features) > 2:
             lines.append("All features take part about alike; none stands out.")
         else:
@@ -397,7 +428,7 @@ def summary(result: DifferenceResult) -> str:
 
 
 def interval_text(row: Mapping[Any, Any] | pd.Series) -> str:
-    """The difference of a column in its own unit, with its interval; empty where it is not known.
+    """The difference of a column in its unit or in percentage points, with its interval; "" if unknown.
 
     Examples
     --------
@@ -405,7 +436,7 @@ def interval_text(row: Mapping[Any, Any] | pd.Series) -> str:
     >>> interval_text(row)
     'mean +1.23 (+0.8 to +1.7)'
     >>> interval_text({**row, "measure": "proportion of plan = gold", "difference": 0.1})
-    'proportion of plan = gold +10 (+80 to +170) percentage points'
+    'gold: +10 points (+80 to +170)'
     """
     measure = str(row.get("measure") or "")
     values = [float(row.get(name, np.nan)) for name in ("difference", "difference_low", "difference_high")]
@@ -413,7 +444,11 @@ def interval_text(row: Mapping[Any, Any] | pd.Series) -> str:
         return ""
     share = measure.startswith("proportion")
     estimate, low, high = (_signed(100 * value if share else value) for value in values)
-    return f"{measure} {estimate} ({low} to {high}){' percentage points' if share else ''}"
+    if not share:
+        return f"{measure} {estimate} ({low} to {high})"
+    # The table has the column's name already.
+    _, _, level = measure.partition(" = ")
+    return f"{level + ': ' if level else ''}{estimate} points ({low} to {high})"
 
 
 def _signed(value: float) -> str:
@@ -424,7 +459,12 @@ def _signed(value: float) -> str:
 
 def selection_sentence(result: DifferenceResult) -> str:
     """What "differs" promises in the table of columns."""
-    return result.selection.control or "Columns that differ were not looked for."
+    made = result.selection
+    if not made.control:
+        return "The columns were not tested."
+    if made.made and made.n_permutations != result.test.n_permutations:
+        return f"{made.control} Columns were judged by {made.n_permutations} relabellings."
+    return made.control
 
 
 def percent(share: float) -> str:

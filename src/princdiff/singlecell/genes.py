@@ -1,4 +1,4 @@
-"""Each gene by itself: what the tidy table says beside the weights."""
+"""Each gene on its own: what the tidy table says beside the weights."""
 
 from __future__ import annotations
 

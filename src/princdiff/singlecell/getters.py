@@ -40,7 +40,7 @@ def pda_df(
     -------
     DataFrame
         Columns group, reference, component, gene, rank, weight, share (of the divergence along the
-        direction); then of each gene by itself: divergence and its parts location, scale and shape, and
+        direction); then of each gene on its own: divergence and its parts location, scale and shape, and
         mean, sd and detected (share of cells that are not zero) in the group and in the reference; pvalue,
         pvalue_adj (family-wise over genes, donors respected), selected and reason.
 
@@ -97,12 +97,7 @@ def rank_genes_groups_df(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import anndata
-    >>> import princdiff
-    >>> expression = np.log1p(np.random.default_rng(0).poisson(2.0, size=(60, 8)) * 1.1)
-    >>> expression[30:, 2] += 1.0
-    >>> cells = anndata.AnnData(expression, obs={"tissue": ["cortex"] * 30 + ["hippocampus"] * 30})
+    {example_cells}
     >>> princdiff.tl.pda(cells, "tissue", n_features=3, n_permutations=99)
     >>> princdiff.get.rank_genes_groups_df(cells, pval_cutoff=0.05)[["names", "pvals_adj", "selected"]]
       names  pvals_adj  selected
@@ -151,12 +146,7 @@ def pda_statistics(adata: Any, key: str = "pda") -> pd.DataFrame:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import anndata
-    >>> import princdiff
-    >>> expression = np.log1p(np.random.default_rng(0).poisson(2.0, size=(60, 8)) * 1.1)
-    >>> expression[30:, 2] += 1.0
-    >>> cells = anndata.AnnData(expression, obs={"tissue": ["cortex"] * 30 + ["hippocampus"] * 30})
+    {example_cells}
     >>> princdiff.tl.pda(cells, "tissue", n_features=3, n_permutations=19)
     >>> princdiff.get.pda_statistics(cells)[["group", "reference", "n_genes", "pvalue"]]
         group    reference  n_genes  pvalue
@@ -165,6 +155,7 @@ def pda_statistics(adata: Any, key: str = "pda") -> pd.DataFrame:
     return result_of(adata, key)["statistics"].reset_index(drop=True)
 
 
+@with_shared_docs
 def pda_gene_sets_df(adata: Any, key: str = "pda") -> pd.DataFrame:
     """Gene sets, most enriched first.
 
@@ -183,12 +174,7 @@ def pda_gene_sets_df(adata: Any, key: str = "pda") -> pd.DataFrame:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import anndata
-    >>> import princdiff
-    >>> expression = np.log1p(np.random.default_rng(0).poisson(2.0, size=(60, 8)) * 1.1)
-    >>> expression[30:, 2] += 1.0
-    >>> cells = anndata.AnnData(expression, obs={"tissue": ["cortex"] * 30 + ["hippocampus"] * 30})
+    {example_cells}
     >>> princdiff.tl.pda(cells, "tissue", n_features=3, n_permutations=19)
     >>> princdiff.tl.pda_gene_sets(cells, {"even": ["0", "2", "4", "6"]}, n_top=2, min_size=2)
     >>> princdiff.get.pda_gene_sets_df(cells)[["gene_set", "size", "overlap"]]

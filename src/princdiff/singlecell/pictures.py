@@ -40,12 +40,7 @@ def pda(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import anndata
-    >>> import princdiff
-    >>> expression = np.log1p(np.random.default_rng(0).poisson(2.0, size=(60, 8)) * 1.1)
-    >>> expression[30:, 2] += 1.0
-    >>> cells = anndata.AnnData(expression, obs={"tissue": ["cortex"] * 30 + ["hippocampus"] * 30})
+    {example_cells}
     >>> princdiff.tl.pda(cells, "tissue", n_features=3, n_permutations=19)
     >>> axes = princdiff.pl.pda(cells)
     >>> axes.get_xlabel()
@@ -97,12 +92,7 @@ def pda_genes(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import anndata
-    >>> import princdiff
-    >>> expression = np.log1p(np.random.default_rng(0).poisson(2.0, size=(60, 8)) * 1.1)
-    >>> expression[30:, 2] += 1.0
-    >>> cells = anndata.AnnData(expression, obs={"tissue": ["cortex"] * 30 + ["hippocampus"] * 30})
+    {example_cells}
     >>> princdiff.tl.pda(cells, "tissue", n_features=3, n_permutations=0)
     >>> axes = princdiff.pl.pda_genes(cells)
     >>> axes.get_title()
@@ -148,12 +138,7 @@ def pda_heatmap(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import anndata
-    >>> import princdiff
-    >>> expression = np.log1p(np.random.default_rng(0).poisson(2.0, size=(60, 8)) * 1.1)
-    >>> expression[30:, 2] += 1.0
-    >>> cells = anndata.AnnData(expression, obs={"tissue": ["cortex"] * 30 + ["hippocampus"] * 30})
+    {example_cells}
     >>> cells.obs["layer"] = ["1", "2", "3"] * 20
     >>> princdiff.tl.pda(cells, "layer", n_features=2, n_permutations=0)
     >>> axes = princdiff.pl.pda_heatmap(cells)
@@ -217,12 +202,7 @@ def pda_scatter(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import anndata
-    >>> import princdiff
-    >>> expression = np.log1p(np.random.default_rng(0).poisson(2.0, size=(60, 8)) * 1.1)
-    >>> expression[30:, 2] += 1.0
-    >>> cells = anndata.AnnData(expression, obs={"tissue": ["cortex"] * 30 + ["hippocampus"] * 30})
+    {example_cells}
     >>> princdiff.tl.pda(cells, "tissue", n_features=3, n_permutations=0, n_components=2)
     >>> axes = princdiff.pl.pda_scatter(cells, "tissue")
     >>> axes.get_xlabel(), axes.get_ylabel()
@@ -316,12 +296,7 @@ def pda_gene(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import anndata
-    >>> import princdiff
-    >>> expression = np.log1p(np.random.default_rng(0).poisson(2.0, size=(60, 8)) * 1.1)
-    >>> expression[30:, 2] += 1.0
-    >>> cells = anndata.AnnData(expression, obs={"tissue": ["cortex"] * 30 + ["hippocampus"] * 30})
+    {example_cells}
     >>> princdiff.tl.pda(cells, "tissue", n_features=3, n_permutations=0)
     >>> axes = princdiff.pl.pda_gene(cells, "2")
     >>> axes.get_xlabel()
@@ -368,12 +343,7 @@ def pda_gene_sets(adata: Any, key: str = "pda", *, top: int = 12, ax: Axes | Non
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import anndata
-    >>> import princdiff
-    >>> expression = np.log1p(np.random.default_rng(0).poisson(2.0, size=(60, 8)) * 1.1)
-    >>> expression[30:, 2] += 1.0
-    >>> cells = anndata.AnnData(expression, obs={"tissue": ["cortex"] * 30 + ["hippocampus"] * 30})
+    {example_cells}
     >>> princdiff.tl.pda(cells, "tissue", n_features=3, n_permutations=19)
     >>> princdiff.tl.pda_gene_sets(cells, {"even": ["0", "2", "4", "6"]}, n_top=2, min_size=2)
     >>> axes = princdiff.pl.pda_gene_sets(cells)

@@ -20,7 +20,8 @@ from princdiff.data.shared_docs import with_shared_docs
 from princdiff.estimators import PDA, SPARDA
 from princdiff.inference.permutation import permutation_test
 from princdiff.inference.permutation_result import PermutationResult
-from princdiff.inference.selection import SelectionOptions, SelectionResult, select
+from princdiff.inference.selection import SelectionOptions, select
+from princdiff.inference.selection_result import SelectionResult
 from princdiff.result import explain
 from princdiff.singlecell import cautions, genesets
 from princdiff.singlecell.anndata_input import (
@@ -37,6 +38,7 @@ from princdiff.singlecell.getters import chosen_column, result_of
 _Estimator = PDA | SPARDA
 
 
+@with_shared_docs
 def pda(
     adata: Any,
     groupby: str,
@@ -71,7 +73,7 @@ def pda(
         Log-normalised expression in ``X`` or a layer. Sparse matrices are not made dense; a backed object's
         matrix is read into memory.
     groupby : str
-        Column of ``obs`` that tells the groups.
+        Column of ``obs`` that holds the groups.
     groups : str or sequence of str, optional
         Groups of interest; default all.
     reference : str or None, default="rest"
@@ -93,7 +95,7 @@ def pda(
     n_components : int, default=1
         Directions of each comparison.
     blocks : str, optional
-        Column of ``obs`` that tells donors, batches or pairs.
+        Column of ``obs`` that holds donors, batches or pairs.
     permute : {"auto", "whole", "within"}, default="auto"
         "whole": all cells of a donor change groups together, for donors that belong to one group each.
         "within": cells change groups inside their donor, for donors that were measured in every group.
@@ -110,14 +112,11 @@ def pda(
         Bound what any direction could reach; "auto": where that costs no more than the fit.
     n_null_genes : int, default=200
         Leading genes of every relabelling to keep, for `pda_gene_sets`.
-    random_state : int, RandomState or None, default=0
+    random_state : int, RandomState, Generator or None, default=0
         Seed.
-    rng : int, Generator or None
-        The same under NumPy's name; it goes before ``random_state``.
-    n_jobs : int, optional
-        Threads.
-    progress : bool, default=False
-        Show a progress bar.
+    {rng}
+    {n_jobs}
+    {progress}
     key_added : str, default="pda"
         Where results are written.
     copy : bool, default=False
@@ -136,7 +135,9 @@ def pda(
           and gene: its weight and share in the direction, and, with ``n_permutations``, whether its own
           distribution differs: ``score`` (-log of an approximate p-value), ``pvalue`` (1 + b) / (1 + B),
           ``pvalue_adj`` (family-wise, step-down maximum over all genes), ``selected`` (at most 0.05) and
-          ``reason``. Donors are respected. Read them with `princdiff.get`.
+          ``reason``. Donors are respected, and with ``scale="within"`` neither a shift nor a spread counts.
+          The genes are a test of their own: some may differ where the direction's ``pvalue`` shows
+          nothing, since it looks at all genes at once. Read them with `princdiff.get`.
 
     Examples
     --------
@@ -209,8 +210,10 @@ def pda(
                 blocks=None if units is None else units[comparison.cells],
                 permute="auto" if units is None else permute,
             )
-            problem = Problem.from_arrays(rows, comparison.codes, design=design, names=matrix.features)
-            # Genes by themselves: pairs among thousands of genes would take their share of the error.
+            problem = Problem.from_arrays(
+                rows, comparison.codes, scale=scale, design=design, names=matrix.features
+            )
+            # Genes on their own: pairs among thousands of genes would take their share of the error.
             options_of_genes = SelectionOptions(n_permutations=n_permutations, relations=False)
             genes = select(problem, Run(seed, n_jobs, progress), options_of_genes)
         found.append(_Found(matrix, rows, comparison, fitted, tested, genes, n_null_genes))
@@ -435,19 +438,14 @@ def pda_gene_sets(
     None
         Written is ``.uns[key]["gene_sets"]``, see `princdiff.get.pda_gene_sets_df`, with two p-values.
         "pvalue": hypergeometric, the analysed genes being the universe; it takes genes for independent.
-        "pvalue_permutation": of the relabellings of `pda`, how many have so many genes of the set among the
+        "pvalue_permutation": of the relabellings of `pda`, how many have this many genes of the set among the
         leading genes of their own direction over all genes. It knows that some genes vary together, and that
         some are on top of any direction. Where `pda` made no relabellings it is NaN. Both also adjusted after
         Benjamini and Hochberg.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import anndata
-    >>> import princdiff
-    >>> expression = np.log1p(np.random.default_rng(0).poisson(2.0, size=(60, 8)) * 1.1)
-    >>> expression[30:, 2] += 1.0
-    >>> cells = anndata.AnnData(expression, obs={"tissue": ["cortex"] * 30 + ["hippocampus"] * 30})
+    {example_cells}
     >>> princdiff.tl.pda(cells, "tissue", n_features=3, n_permutations=19)
     >>> princdiff.tl.pda_gene_sets(cells, {"even": ["0", "2", "4", "6"]}, n_top=2, min_size=2)
     >>> princdiff.get.pda_gene_sets_df(cells)["gene_set"].tolist()

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from princdiff.solvers.ascent import Tolerance
+
+# Numbers (rows x features) from which a search is large. Its starts then race: after so many evaluations only
+# so many of them go on.
+_LARGE = 500_000
+_RACE_AFTER, _RACERS = 12, 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +35,10 @@ class Effort:
         Numbers that one scan may sort.
     swap_rounds : int
         Rounds of exchanging one feature for another.
-    climb_elements, climb_iter : int
-        Numbers that the final climb to the top of the ridge may touch, and its iterations.
+    climb_elements, climb_iter, climbs : int
+        Numbers that a final climb to the top of the ridge may touch, its iterations, and how many climb.
+    race : bool
+        Whether the starts compete with each other, as ``tolerance.screen_after`` says.
     """
 
     n_random: int
@@ -47,6 +54,8 @@ class Effort:
     swap_rounds: int = 0
     climb_elements: int = 0
     climb_iter: int = 0
+    climbs: int = 0
+    race: bool = False
 
 
 EFFORTS = {
@@ -73,6 +82,7 @@ EFFORTS = {
         swap_rounds=2,
         climb_elements=10**9,
         climb_iter=200,
+        climbs=2,
     ),
     "thorough": Effort(
         n_random=32,
@@ -88,8 +98,30 @@ EFFORTS = {
         swap_rounds=4,
         climb_elements=10**11,
         climb_iter=1000,
+        climbs=2,
     ),
 }
+
+
+def effort_for(name: str, n_numbers: int) -> Effort:
+    """The effort of this name for a table of so many numbers (rows x features).
+
+    With many rows the kinks between plans shrink, with many features every evaluation is dear: the default
+    effort lets starts race, scans less and polishes fewer finds.
+    """
+    effort = EFFORTS[name]
+    if name != "default" or n_numbers < _LARGE:
+        return effort
+    return replace(
+        effort,
+        tolerance=replace(effort.tolerance, screen_after=_RACE_AFTER, finalists=_RACERS),
+        race=True,
+        finalists=effort.finalists // 2,
+        ridge_steps=effort.ridge_steps // 2,
+        scan_elements=effort.scan_elements // 3,
+        swap_rounds=effort.swap_rounds // 2,
+        climbs=effort.climbs // 2,
+    )
 
 
 @dataclass(frozen=True)
@@ -99,7 +131,7 @@ class SearchSettings:
     Attributes
     ----------
     level : int
-        At most so many features.
+        At most this many features.
     penalty : float
         Weight of the squared l1 norm, in the units of the data.
     effort : {"fast", "default", "thorough"}

@@ -28,7 +28,7 @@ from princdiff.solvers import starts
 from princdiff.solvers.ascent import Ascent, Tolerance, ascend
 from princdiff.solvers.effort import SearchSettings
 from princdiff.solvers.search import Search
-from princdiff.solvers.solve import Solution, evaluate, in_units, settle
+from princdiff.solvers.solve import SINGLE_PRECISION, Solution, evaluate, in_units, settle
 from princdiff.solvers.sparsity import Sparsity, keep_largest, normalised, oriented
 
 GROWTH = 4
@@ -51,8 +51,6 @@ _VALUES_AT_ONCE = 20_000_000
 # Numbers that ascent and climb of the bundle may touch; beyond, the divergence is smooth for all that a
 # quasi-Newton method can see, since the kinks between plans shrink with the rows.
 _SMOOTH = 50_000_000
-# Relative gain of a step below which single precision has nothing more to say.
-_SINGLE_PRECISION = 1e-7
 
 
 def first_sample(samples: Samples, subsample: int | str | None) -> int | None:
@@ -143,7 +141,6 @@ def solve_growing(
     *,
     first: int,
     rng: np.random.Generator,
-    extra_starts: NDArray | None = None,
 ) -> Solution:
     """Best direction for one labelling of many rows; parameters and result as in `solve`.
 
@@ -157,7 +154,7 @@ def solve_growing(
         nested = _Nested.draw(samples, labels, first, rng)
         few, few_labels = nested.sample(first)
         search = Search(few, few_labels, divergence, settings, rng)
-        search.run(extra_starts)
+        search.run()
         finds = search.pool.best(max(2, search.effort.finalists))
         climb = _GrowingClimb(divergence, replace(settings, level=search.level), search.n_iter)
         for size in nested.sizes[1:]:
@@ -294,7 +291,7 @@ def _settle_smooth(
     used = np.flatnonzero(start)
     own = samples if len(used) == len(start) else samples.restrict(used)
     smooth = _SmoothObjective(labels, divergence, settings.penalty, np.sign(start[used]))
-    found, n_coarse = _quasi_newton(smooth, own, start[used], settings.max_iter, _SINGLE_PRECISION)
+    found, n_coarse = _quasi_newton(smooth, own, start[used], settings.max_iter, SINGLE_PRECISION)
     # Relative gains are squares of what a direction still moves: far below the tolerance of values.
     exact = own.astype(np.float64)
     found, n_fine = _quasi_newton(smooth, exact, found, settings.max_iter, 1e-4 * settings.tol)

@@ -14,9 +14,6 @@ from princdiff.solvers.ascent import Tolerance, ascend
 from princdiff.solvers.solve import Solution, evaluate
 from princdiff.solvers.sparsity import Sparsity, oriented
 
-# Weights below this share of the largest are taken for zero where the relaxation has no exact zeros.
-ZERO = 1e-3
-
 
 def relax_and_tighten(
     samples: Samples,
@@ -24,9 +21,8 @@ def relax_and_tighten(
     penalty: float,
     rng: np.random.Generator,
     *,
-    method: str = "paper",
-    max_iter: int = 500,
-    tol: float = 1e-9,
+    max_iter: int,
+    tol: float,
 ) -> Solution:
     """RELAX at a penalty, the sparsity of its leading eigenvector, tightening at that sparsity.
 
@@ -40,9 +36,6 @@ def relax_and_tighten(
         Lambda, in the units of the divergence.
     rng : numpy Generator
         For the relaxation.
-    method : {"paper", "fast"}
-        How the relaxation is solved. The paper's algorithm leaves exact zeros; for "fast" weights below
-        a thousandth of the largest count as zero.
     max_iter, tol : int, float
         Of the tightening.
 
@@ -51,10 +44,8 @@ def relax_and_tighten(
     Solution
     """
     pooled = Pooled(samples.scaled_rows(labels), labels.codes[0], labels.weights)
-    relaxed = solve_relaxation(pooled, penalty, rng, PaperSteps() if method == "paper" else FastSteps())
+    relaxed = solve_relaxation(pooled, penalty, rng, PaperSteps())
     start = relaxed.directions[:, 0].copy()
-    if method == "fast":
-        start[np.abs(start) < ZERO * np.abs(start).max()] = 0.0
     exact = samples.astype(np.float64)
     sparsity = Sparsity(np.array([np.count_nonzero(start)]))
     found = ascend(exact, labels, Wasserstein2(), sparsity, start[None], Tolerance(max_iter, tol, 10))

@@ -7,6 +7,8 @@ constraint is "at most k".
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,13 +18,15 @@ from princdiff.deadline import time_is_up
 from princdiff.divergences import Divergence, Workspace
 from princdiff.solvers import starts
 from princdiff.solvers.ascent import Tolerance, ascend, walk_ridge
-from princdiff.solvers.effort import EFFORTS, SearchSettings
+from princdiff.solvers.effort import SearchSettings, effort_for
 from princdiff.solvers.scans import ANGLES, Features, load_features, scan_angles, turn
 from princdiff.solvers.sparsity import Sparsity, normalised
 
 # Features up to which the supports found are searched anew, how many of them, with how many draws each, and
 # how many of these climb.
 _FEW_FEATURES, _SUPPORTS, _DRAWS, _CLIMBERS = 8, 16, 48, 4
+# Features, in proportion to those that directions use, from which a copy of the latter pays.
+_FEW_OF_MANY = 8
 # Sets of features with other covariances that are looked at.
 _RELATED = 64
 
@@ -80,7 +84,7 @@ class Search:
         self.samples, self.labels, self.divergence = samples, labels, divergence
         self.level = min(settings.level, int(samples.varying.sum()))
         self.penalty, self.n_jobs = settings.penalty, settings.n_jobs
-        self.effort, self.rng = EFFORTS[settings.effort], rng
+        self.effort, self.rng = effort_for(settings.effort, samples.n_rows * samples.n_features), rng
         self.marginals = starts.marginal_divergences(samples, labels, divergence, self.n_jobs)
         self.pool = _Pool(samples.n_features)
         self.n_iter = 0
@@ -125,7 +129,8 @@ class Search:
     def _screened_random(self) -> NDArray:
         """The best by value of many random directions, and as many unscreened ones."""
         count = self.effort.n_random
-        screened = int(np.clip(self.effort.scan_elements // (4 * self.samples.n_rows), count, 1000))
+        longest = max(self.samples.n_rows, self.samples.n_features)
+        screened = int(np.clip(self.effort.scan_elements // (4 * longest), count, 1000))
         draws = starts.random_directions(self.samples, screened + count, self.rng)
         wide = self.labels.repeat(screened)
         projections = self.samples.for_labels(wide).project(draws[:screened])
@@ -139,7 +144,7 @@ class Search:
         # Equal means make a start of zeros, which no penalty touches: it would beat every direction.
         begin = begin[begin.any(axis=1)]
         if self.level < self.samples.n_features or self.penalty:
-            # From dense to sparse: the dense solutions, cut down in halving steps, are starts as well.
+            # From dense to sparse: the dense solutions, cut down step by step, are starts as well.
             dense = self._from_dense(begin)
             begin = np.concatenate([begin, dense])
         self.pool.add(*self._ascend(begin, self.effort.tolerance))
@@ -169,8 +174,12 @@ class Search:
         penalty: float | None = None,
         fixed_support: bool = False,
     ) -> tuple[NDArray, NDArray]:
+        if self.effort.race and tolerance.screen_after is not None:
+            tolerance = replace(tolerance, families=np.zeros(len(begin), dtype=np.intp))
+        samples, used = self._of_support(begin) if fixed_support else (self.samples, slice(None))
+        begin = begin[:, used]
         found = ascend(
-            self.samples,
+            samples,
             self.labels.repeat(len(begin)),
             self.divergence,
             self._sparsity(begin, level, penalty, fixed_support),
@@ -179,7 +188,23 @@ class Search:
             self.n_jobs,
         )
         self.n_iter += int(found.n_iter.sum())
-        return found.objective, found.directions
+        return found.objective, self._of_all_features(found.directions, used)
+
+    def _of_support(self, directions: NDArray) -> tuple[Samples, NDArray[np.intp] | slice]:
+        """The samples with the features that the directions use, if these are few of many; else with all."""
+        samples = self.samples
+        used = np.flatnonzero(directions.any(axis=0))
+        in_memory = samples.columns_per_pass is None and samples.mixing is None and samples.basis is None
+        if not in_memory or len(used) > samples.n_features // _FEW_OF_MANY:
+            return samples, slice(None)
+        return samples.restrict(used), used
+
+    def _of_all_features(self, directions: NDArray, used: NDArray[np.intp] | slice) -> NDArray:
+        if isinstance(used, slice):
+            return directions
+        whole = np.zeros((len(directions), self.samples.n_features), directions.dtype)
+        whole[:, used] = directions
+        return whole
 
     def _sparsity(
         self, begin: NDArray, level: int | None, penalty: float | None, fixed_support: bool
@@ -197,7 +222,7 @@ class Search:
         features = self._scannable()
         if len(features.columns) == 0:
             return
-        if self.level < self.samples.n_features and not self.penalty:
+        if self.level < self.samples.n_features and not self.penalty and self._beam_reaches:
             self._beam(features)
         for _ in range(self.effort.swap_rounds):
             if time_is_up():
@@ -208,6 +233,11 @@ class Search:
                 self._swaps(features)
             if self.pool.objective[0] <= before * (1 + 1e-6):
                 break
+
+    @property
+    def _beam_reaches(self) -> bool:
+        """Whether the beam ends with as many features as are looked for; a race has no time for others."""
+        return not self.effort.race or self.level <= self.effort.beam_steps + 1
 
     def _affordable(self, n_incumbents: int) -> int:
         return self.effort.scan_elements // (len(ANGLES) * self.samples.n_rows * max(1, n_incumbents))
@@ -328,8 +358,10 @@ class Search:
         objective, finds = self._ascend(finds, Tolerance(self.effort.ridge_steps, 1e-6, 6))
         self.pool.add(objective, finds)
         finds = self.pool.best(self.effort.finalists).astype(self.samples.dtype)
+        samples, used = self._of_support(finds)
+        finds = finds[:, used]
         walked = walk_ridge(
-            self.samples,
+            samples,
             self.labels.repeat(len(finds)),
             self.divergence,
             self._sparsity(finds, None, None, fixed_support=True),
@@ -338,7 +370,7 @@ class Search:
             self.n_jobs,
         )
         self.n_iter += int(walked.n_iter.sum())
-        self.pool.add(walked.objective, walked.directions)
+        self.pool.add(walked.objective, self._of_all_features(walked.directions, used))
 
 
 def _ranks(values: NDArray) -> NDArray[np.intp]:

@@ -106,7 +106,7 @@ def next_direction(
     level : int
         Features that the direction may use.
     search : callable
-        Finds the best direction of given samples with so many features.
+        Finds the best direction of given samples with this many features.
     apart : Apart
         How it has to differ from the earlier ones.
 
@@ -155,8 +155,11 @@ def _on_support(
 def _within(found: Solution, earlier: NDArray[np.float64]) -> Solution:
     """The same solution without its part along the earlier directions, which changed nothing."""
     basis = orthonormal_basis(earlier)
-    remaining = found.direction - (found.direction @ basis.T) @ basis
-    return found._replace(direction=oriented(normalised(remaining[None])[0]))
+    direction = found.direction
+    # Twice: of a direction that lay mostly along the earlier ones little is left but rounding errors.
+    for _ in range(2):
+        direction = normalised((direction - (direction @ basis.T) @ basis)[None])[0]
+    return found._replace(direction=oriented(direction))
 
 
 def _spread(values: NDArray, features: NDArray[np.intp], samples: Samples) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from princdiff.divergences import Divergence, PlannedDivergence, Workspace
 from princdiff.parallel import single_threaded_blas
 from princdiff.solvers.ascent import ascend
 from princdiff.solvers.bundle import climb_ridge
-from princdiff.solvers.effort import EFFORTS, SearchSettings
+from princdiff.solvers.effort import SearchSettings, effort_for
 from princdiff.solvers.search import Search
 from princdiff.solvers.sparsity import Sparsity, normalised, oriented
 
@@ -26,9 +26,12 @@ _MATCHING = 20
 _SHORTEST_CLIMB = 10
 # A stronger penalty leaves one feature as well, and might not fit single precision.
 _STRONGEST_PENALTY = 1e15
-_MOST_CLIMBS = 2
 # Finalists this close to the best may overtake it on the climb.
 _CONTENDER = 2e-3
+# Relative gain of a step below which single precision has nothing more to say.
+SINGLE_PRECISION = 1e-7
+# Evaluations in double precision after an ascent in single precision has come to its end.
+_LAST_DIGITS = 12
 # Weights this small in proportion to the largest are what double precision leaves of zero.
 _DUST = 1e-10
 
@@ -127,11 +130,16 @@ def settle(
     settings: SearchSettings,
 ) -> tuple[NDArray[np.float64], int]:
     """The best of the finalists after an ascent and a climb in double precision, on their supports."""
-    penalty, effort, tolerance = settings.penalty, EFFORTS[settings.effort], settings.final_tolerance
+    penalty, tolerance = settings.penalty, settings.final_tolerance
+    effort = effort_for(settings.effort, samples.n_rows * samples.n_features)
     used = np.flatnonzero((finds != 0).any(axis=0))
+    n_iter = 0
     if len(used) > samples.n_features // 2 or samples.basis is not None:
         # A few features of many are worth a copy of their columns; nearly all of them are not.
         used = np.arange(samples.n_features)
+        if effort.race:
+            finds, n_iter = _winner(samples, labels, divergence, finds, settings)
+            tolerance = replace(tolerance, max_iter=min(tolerance.max_iter, _LAST_DIGITS))
         exact = samples.astype(np.float64)
     else:
         exact = samples.restrict(used).astype(np.float64)
@@ -142,19 +150,40 @@ def settle(
     found = ascend(
         exact, labels.repeat(len(finds)), divergence, sparsity, finds, replace(tolerance, race=True)
     )
-    objective, directions, n_iter = found.objective, found.directions, int(found.n_iter.sum())
+    objective, directions, n_iter = found.objective, found.directions, n_iter + int(found.n_iter.sum())
     affordable = effort.climb_elements // (samples.n_rows * (finds.shape[1] + _MATCHING) * _PLANS_HELD)
     max_iter = min(tolerance.max_iter, effort.climb_iter, affordable)
     if isinstance(divergence, PlannedDivergence) and max_iter >= _SHORTEST_CLIMB:
         operator = exact.for_labels(labels)
         contenders = np.flatnonzero(objective >= objective.max() * (1 - _CONTENDER))
-        for index in contenders[np.argsort(-objective[contenders], kind="stable")][:_MOST_CLIMBS]:
+        for index in contenders[np.argsort(-objective[contenders], kind="stable")][: effort.climbs]:
             climbed = climb_ridge(operator, labels, divergence, directions[index], penalty, max_iter)
             objective[index], directions[index] = climbed[:2]
             n_iter += climbed[2]
     direction = np.zeros(samples.n_features)
     direction[used] = _without_dust(directions[objective.argmax()])
     return oriented(direction), n_iter
+
+
+def _winner(
+    samples: Samples,
+    labels: Labels,
+    divergence: Divergence,
+    finds: NDArray[np.float64],
+    settings: SearchSettings,
+) -> tuple[NDArray[np.float64], int]:
+    """The best of the finalists after an ascent in single precision, shape (1, n_features)."""
+    penalties = np.full(len(finds), settings.penalty) if settings.penalty else None
+    tolerance = settings.final_tolerance
+    found = ascend(
+        samples,
+        labels.repeat(len(finds)),
+        divergence,
+        Sparsity(np.full(len(finds), samples.n_features), penalties, finds != 0),
+        finds,
+        replace(tolerance, gain=max(tolerance.gain, SINGLE_PRECISION), race=True),
+    )
+    return found.directions[[found.objective.argmax()]].astype(np.float64), int(found.n_iter.sum())
 
 
 def _without_dust(direction: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ class Sparsity:
     Attributes
     ----------
     levels : int array of shape (n_columns,)
-        At most so many non-zero weights.
+        At most this many non-zero weights.
     penalties : float array of shape (n_columns,), optional
         Weight of the squared l1 norm, in the units of the divergence of the projections.
     support : bool array of shape (n_columns, n_features), optional

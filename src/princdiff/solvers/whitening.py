@@ -40,7 +40,7 @@ def relative_divergence(samples: Samples, divergence: Divergence, level: int) ->
 
 
 def refuse_to_whiten(n_features: int) -> None:
-    """Say that so many features cannot be whitened together, if that is so."""
+    """Say that this many features cannot be whitened together, if that is so."""
     if n_features > LARGEST_WHITENED:
         raise ValueError(
             f'metric="whitened" for all of {n_features} features would need a {n_features} x {n_features} '

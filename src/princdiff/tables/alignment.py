@@ -164,9 +164,14 @@ def _refuse_differences(
             f"{first} and {second} have no column in common: {listed(both[0])} against {listed(both[1])}"
             f"{_spelling(*only)}"
         )
-    found = [f"{_columns(names)} only in {t.label}" for names, t in zip(only, tables, strict=True) if names]
+    found = [
+        f"{_columns(names)} {'is' if len(names) == 1 else 'are'} only in {table.label}"
+        for names, table in zip(only, tables, strict=True)
+        if names
+    ]
+    them = "it" if sum(map(len, only)) == 1 else "them"
     raise ValueError(
-        f"{'; '.join(found)}{_spelling(*only)}; rename them, leave them out with exclude=, or name "
+        f"{'; '.join(found)}{_spelling(*only)}; rename {them}, leave {them} out with exclude=, or name "
         "the columns to compare with features="
     )
 

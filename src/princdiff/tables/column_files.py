@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 
 from princdiff.data.sources import FileState
 from princdiff.extras import extra
-
-# Different texts of a column up to which they are looked at; beyond, it is no column of categories.
-MOST_TEXTS = 1_000_000
+from princdiff.tables.lazy_columns import LazyColumns, TextCodes
 
 
-class ColumnFiles:
+class ColumnFiles(LazyColumns):
     """Columns of one or several parquet files with the same columns, the rows of one file after the other's.
 
     Parameters
@@ -70,21 +68,6 @@ class ColumnFiles:
         self.columns = known if columns is None else tuple(columns)
         self.shape = (n_rows, len(self.columns))
 
-    def __getitem__(self, key: str | list[str]) -> Any:
-        """A column as a Series, or the files with some of their columns."""
-        if isinstance(key, str):
-            codes, levels = self.texts(key)
-            if codes is None:
-                return self._series(key)
-            if len(levels) > MOST_TEXTS:
-                raise ValueError(f"column {key!r} has more than {MOST_TEXTS} different texts")
-            # One object for each text, however many rows have it.
-            return pd.Series(np.array([*levels, None], dtype=object)[codes], name=key)
-        other = object.__new__(ColumnFiles)
-        other.__dict__.update(self.__dict__)
-        other.columns, other.shape = tuple(key), (self.shape[0], len(key))
-        return other
-
     def _series(self, name: str) -> pd.Series:
         pieces = []
         for batch in self._batches(name, dictionary=False):
@@ -92,29 +75,19 @@ class ColumnFiles:
         whole = pieces[0] if len(pieces) == 1 else pd.concat(pieces, ignore_index=True)
         return whole.reset_index(drop=True)
 
-    def texts(self, name: str) -> tuple[NDArray | None, list[str]]:
-        """Positions of every row's text (-1: missing) and the texts; None for columns that are not text.
-
-        Of more than ``MOST_TEXTS`` some are given, and no positions beyond.
-        """
+    def texts(self, name: str) -> tuple[NDArray[np.int32] | None, list[str]]:
+        """Positions of every row's text (-1: missing) and the texts; None for columns that are not text."""
         types = extra("pyarrow.types", "parquet", "reading parquet")
         if not all(types.is_string(kind) or types.is_large_string(kind) for kind in self._types[name]):
             return None, []
-        known: dict[str, int] = {}
-        codes = np.full(self.shape[0], -1, dtype=np.int32)
-        start = 0
+        codes = TextCodes(self.shape[0])
         for table in self._batches(name, dictionary=True):
             for chunk in table.column(0).chunks:
-                places = np.array(
-                    [known.setdefault(text, len(known)) for text in chunk.dictionary.to_pylist()],
-                    dtype=np.int32,
-                )
                 own = np.asarray(chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.intp)
-                codes[start : start + len(own)] = np.append(places, np.int32(-1))[own]
-                start += len(own)
-            if len(known) > MOST_TEXTS:
+                codes.add(chunk.dictionary.to_pylist(), own)
+            if codes.too_many:
                 break
-        return codes, list(known)
+        return codes.found()
 
     def _batches(self, name: str, *, dictionary: bool) -> Iterator[Any]:
         """Row groups of all files, one column of them."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.tables.column_values import Part, is_code, level_name, numbers_in, parsed
+from princdiff.tables.column_values import Part, is_code, level_name, numbers_in, parsed, spelled_alike
 from princdiff.tables.dates import NOT_COMPARED, DateError, are_dates, read_dates, varying_parts
 from princdiff.tables.frames import listed
 from princdiff.tables.levels import MAX_LEVELS, Levels
@@ -26,6 +26,12 @@ _ROW_NAMES = "Unnamed: 0"
 _ONCE = "looks like an identifier: every value occurs once"
 # Of ten different values, eight numbers: then the other two are slips, not categories.
 _DIRTY_LEVELS, _DIRTY_SHARE = 10, 0.8
+# An entry that this many rows share, in a column of so few values, is a category and no slip.
+_SHARED_ROWS, _SHARED_PART, _FEW_VALUES = 5, 0.05, 30
+# Written in numbers, but not read as part of them: currencies, percent, separated thousands, a long minus.
+_COMMA = str.maketrans(",", ".")
+_SPACES = "\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
+_SIGNS = str.maketrans(",\N{MINUS SIGN}", ".-", "%‰°$€£¥₹'" + _SPACES)
 _MANY_ROWS = 1000
 # Fewer rows than this can hold two different numbers by accident.
 _TWO_VALUED_ROWS = 20
@@ -254,7 +260,7 @@ def _distinct_pairs(values: NDArray, groups: NDArray) -> int:
 def _is_numbering(name: str, numbers: NDArray, groups: NDArray) -> bool:
     """Whole numbers that all differ, and not by accident.
 
-    Measurements can all differ too: a hundred incomes in whole euros mostly do. So one more sign is wanted:
+    Measurements can all differ too: a hundred incomes in whole euros usually do. So one more sign is wanted:
     the name, the order of the rows, so many rows that some should agree by chance, or values so dense that
     numbers drawn at random from their range would almost surely repeat (birthday problem: no repetition
     among p pairs has probability about exp(-p / range)).
@@ -301,6 +307,9 @@ def _classify_levels(
         most = max(most, rows // _ROWS_PER_DECLARED_LEVEL)
     if count > most:
         return Column(name, reason=f"free text or too many categories ({count} different values)")
+    alike = spelled_alike(levels.names)
+    if alike:
+        remark = f"{alike[0]!r} and {alike[1]!r} differ in spaces or capitals only, and are two categories"
     remarks = (_remark(part for part in parts if part.kind != "number"), remark)
     return Column(name, levels=levels, remark="; ".join(filter(None, remarks)))
 
@@ -344,12 +353,17 @@ def _nearly_numbers(name: str, column: Levels, where: Callable[[int], str]) -> s
         return ""
     numbers = numbers_in(levels)
     odd = np.flatnonzero(np.isnan(numbers))
+    if len(odd) and len(levels) <= _FEW_VALUES:
+        most = np.bincount(column.codes[column.codes >= 0], minlength=len(levels))[odd].max()
+        if most >= max(_SHARED_ROWS, _SHARED_PART * len(column.codes)):
+            return ""
     if 0 < len(odd) <= (1 - _DIRTY_SHARE) * len(levels):
         first = int(np.flatnonzero(column.codes == odd[0])[0])
         entries = listed((levels[position] for position in odd), 3)
         return f"column {name!r} holds numbers but for {entries} (the first in {where(first)})"
-    pointed = numbers_in([level.replace(",", ".") for level in levels])
-    if len(odd) and np.isfinite(pointed).mean() >= _DIRTY_SHARE:
-        comma = next(level for level in levels if "," in level)
-        return f"column {name!r} holds numbers with a comma ({comma!r}), which were not read as numbers"
+    for signs, what in ((_COMMA, "a comma"), (_SIGNS, "signs or units")):
+        read = numbers_in([level.translate(signs) for level in levels])
+        if len(odd) and np.isfinite(read).mean() >= _DIRTY_SHARE:
+            example = levels[odd[0]]
+            return f"column {name!r} holds numbers with {what} ({example!r}), which were not read as numbers"
     return ""

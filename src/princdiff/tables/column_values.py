@@ -44,7 +44,7 @@ class Part:
     ordered : bool
         Whether `levels` have an order: all declared ones then stay, used or not.
     dates : Series of shape (size,) or None
-        Dates, times or durations as they were found.
+        Dates or times of day as they were found.
     whole : bool
         Whether the values are whole numbers by their type.
     remark : str
@@ -95,6 +95,22 @@ def level_name(value: Any) -> str:
     return str(value)
 
 
+def spelled_alike(names: Sequence[str]) -> list[str]:
+    """Names that are the same but for spaces and capitals, the first such pair; often one thing typed twice.
+
+    Examples
+    --------
+    >>> spelled_alike(["Yes", "no", "yes "])
+    ['Yes', 'yes ']
+    """
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(" ".join(name.split()).casefold(), name)
+        if other != name:
+            return [other, name]
+    return []
+
+
 def read_column(series: pd.Series) -> Part:
     """Read one column of one table.
 
@@ -127,13 +143,21 @@ def read_column(series: pd.Series) -> Part:
         return Part("other", len(series), remark="holds complex numbers")
     if types.is_numeric_dtype(dtype):
         return _numbers(series)
-    if types.is_datetime64_any_dtype(dtype) or types.is_timedelta64_dtype(dtype):
+    if types.is_datetime64_any_dtype(dtype):
         return _dates(series)
+    if types.is_timedelta64_dtype(dtype):
+        return _durations(series)
     return _text(series) if types.is_string_dtype(dtype) else _objects(series.astype(object))
 
 
 def _dates(series: pd.Series) -> Part:
     return Part("empty" if series.isna().all() else "date", len(series), dates=series)
+
+
+def _durations(series: pd.Series) -> Part:
+    """Lengths of time are numbers; in days, whatever unit they are kept in."""
+    days = pd.to_timedelta(series) / pd.Timedelta(days=1)
+    return replace(_numbers(days.astype(np.float64)), remark="durations, in days")
 
 
 def _numbers(series: pd.Series) -> Part:
@@ -244,8 +268,10 @@ def _objects(series: pd.Series) -> Part:
         return _booleans(series)
     if kind in ("integer", "floating", "mixed-integer-float", "decimal"):
         return _python_numbers(series, whole=kind == "integer")
-    if kind in ("datetime", "datetime64", "date", "time", "timedelta", "timedelta64", "period"):
+    if kind in ("datetime", "datetime64", "date", "time", "period"):
         return _dates(series)
+    if kind in ("timedelta", "timedelta64"):
+        return _durations(series)
     return _mixed(series)
 
 

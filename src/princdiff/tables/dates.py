@@ -59,8 +59,8 @@ def read_dates(parts: Sequence[Part]) -> NDArray[np.datetime64]:
     Returns
     -------
     array of shape (n_rows,), dtype datetime64[ns]
-        Missing values NaT. Times of day are on the first of January 1970; durations count from there. Dates
-        with a time zone keep their own clock, unless the zones differ: then all are in UTC.
+        Missing values NaT. Times of day are on the first of January 1970. Dates with a time
+        zone keep their own clock, unless the zones differ: then all are in UTC.
 
     Raises
     ------
@@ -94,8 +94,6 @@ def _from_objects(series: pd.Series) -> pd.Series:
     try:
         if pd.api.types.infer_dtype(series, skipna=True) == "time":
             return _from_text([str(value) if pd.notna(value) else None for value in series], False)
-        if pd.api.types.is_timedelta64_dtype(series.dtype) or "timedelta" in pd.api.types.infer_dtype(series):
-            return pd.Timestamp(0) + pd.to_timedelta(series)
         if isinstance(series.dtype, pd.ArrowDtype):
             series = series.astype(object)
         if series.dtype != object:

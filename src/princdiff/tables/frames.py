@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.sparse_structure import check_sparse
 from princdiff.data.stored_columns import StoredColumns
-from princdiff.tables.column_files import ColumnFiles
+from princdiff.tables.lazy_columns import LazyColumns
 
 _SHOWN = 5
 
@@ -36,7 +36,7 @@ class Table:
 
     Attributes
     ----------
-    values : DataFrame, array, CSR matrix, ColumnFiles or StoredColumns of shape (n_rows, n_columns)
+    values : DataFrame, array, CSR matrix, LazyColumns or StoredColumns of shape (n_rows, n_columns)
         A DataFrame, or columns that stay in their files, where columns have kinds of their own; an array of
         floats, a matrix or a stored table where all are numbers.
     columns : tuple of str
@@ -56,7 +56,7 @@ class Table:
         Gives a column as it is written in the text file, where the values come from one.
     """
 
-    values: pd.DataFrame | NDArray | sp.csr_matrix | ColumnFiles | StoredColumns
+    values: pd.DataFrame | NDArray | sp.csr_matrix | LazyColumns | StoredColumns
     columns: tuple[str, ...]
     label: str
     named: bool = True
@@ -73,7 +73,7 @@ class Table:
     @property
     def is_frame(self) -> bool:
         """Whether columns have kinds of their own."""
-        return isinstance(self.values, pd.DataFrame | ColumnFiles)
+        return isinstance(self.values, pd.DataFrame | LazyColumns)
 
     @property
     def index(self) -> pd.Index | None:
@@ -91,14 +91,14 @@ class Table:
         """One column, from those about rows or from the values."""
         if self.about is not None and name in self.about.columns:
             return self.about[name]
-        if isinstance(self.values, pd.DataFrame | ColumnFiles):
+        if isinstance(self.values, pd.DataFrame | LazyColumns):
             return self.values[name]
         values: Any = self.values[:, [self.columns.index(name)]]
         return pd.Series(np.asarray(values.toarray() if sp.issparse(values) else values).ravel(), name=name)
 
     def frame(self) -> Any:
         """The values as a DataFrame; a dense array is shared, not copied, and files stay files."""
-        if isinstance(self.values, ColumnFiles):
+        if isinstance(self.values, LazyColumns):
             return self.values
         values = self.values.toarray() if sp.issparse(self.values) else self.values  # type: ignore[union-attr]
         return (
@@ -109,7 +109,7 @@ class Table:
         """The table with these columns, in this order."""
         if tuple(names) == self.columns:
             return self
-        if isinstance(self.values, pd.DataFrame | ColumnFiles):
+        if isinstance(self.values, pd.DataFrame | LazyColumns):
             values: Any = self.values[list(names)]
         else:
             place = {name: position for position, name in enumerate(self.columns)}
@@ -207,7 +207,7 @@ def from_frame(frame: pd.DataFrame, label: str) -> Table:
 
 
 def _named_index(frame: pd.DataFrame) -> pd.DataFrame | None:
-    """Levels of the row index that have a name: they may tell the group, or the block, of a row."""
+    """Levels of the row index that have a name: they may hold the group, or the block, of a row."""
     named = [name for name in frame.index.names if name is not None and str(name) not in frame.columns]
     if not named:
         return None

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from princdiff.data.memory import format_bytes
-from princdiff.data.opening import out_of_core
+from princdiff.data.memory import DEFAULT_MEMORY, format_bytes, parse_memory
+from princdiff.data.opening import obs_of_store, open_rows, out_of_core
 from princdiff.data.parquet_paths import parquet_files
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.scratch import ScratchFile
 from princdiff.data.sources import ParquetRows
 from princdiff.data.stored_columns import Feature, StoredColumn, StoredColumns
 from princdiff.tables.column_files import ColumnFiles
-from princdiff.tables.frames import Table, from_frame, take_object
+from princdiff.tables.dask_columns import DaskColumns, is_dask_frame
+from princdiff.tables.frames import Table, from_frame, refuse_duplicates, renamed, take_object
 from princdiff.tables.readers import read
 
 # Bytes that a comparison in memory takes for every number of the table, and one from files for every row;
@@ -25,6 +28,10 @@ from princdiff.tables.readers import read
 BYTES_PER_NUMBER = 120
 BYTES_PER_ROW = 150
 LIBRARIES = 300_000_000
+# Times that the bytes of stored sparse rows are taken by a comparison of them in memory.
+SPARSE_COPIES = 6
+# Part of a budget that sparse rows take where they are made dense.
+_DENSE_SHARE = 32
 
 
 def open_table(source: Any, label: str, memory: int | None) -> Table:
@@ -32,7 +39,7 @@ def open_table(source: Any, label: str, memory: int | None) -> Table:
 
     Parameters
     ----------
-    source : path, list of paths, RowChunks, or whatever `read` takes
+    source : path, list of paths, RowChunks, Dask DataFrame, or whatever `read` takes
         Several parquet files with the same columns are one table.
     label : str
         What messages call an object in memory.
@@ -43,6 +50,11 @@ def open_table(source: Any, label: str, memory: int | None) -> Table:
     -------
     Table
     """
+    if is_dask_frame(source):
+        return _from_dask(source, label, parse_memory(DEFAULT_MEMORY) if memory is None else memory)
+    cells = None if memory is None else _cells(source, memory)
+    if cells is not None:
+        return cells
     chunks = _chunks(source, memory)
     budget = memory if memory is not None else None if chunks is None else chunks.memory
     files = chunks.paths if isinstance(chunks, ParquetRows) else parquet_files(source)
@@ -102,16 +114,45 @@ def _from_parquet(files: list[Any], names: list[str] | None, budget: int | None)
     return Table(columns, columns.columns, label, path=path)
 
 
+def _from_dask(frame: Any, label: str, budget: int) -> Table:
+    columns = DaskColumns(frame, budget)
+    if _fits(columns.shape, budget):
+        return from_frame(columns.whole(), label)
+    refuse_duplicates(columns.columns, label)
+    _check_budget(columns.shape, budget, label)
+    return Table(columns, columns.columns, label)
+
+
+def _cells(source: Any, budget: int) -> Table | None:
+    """Cells of an AnnData file, or of a backed AnnData, that do not fit; None for anything else."""
+    path = Path(source).expanduser() if isinstance(source, str | PathLike) else None
+    stored = path is not None and path.suffix.lower() in (".h5ad", ".zarr") and path.exists()
+    if not stored and not getattr(source, "isbacked", False):
+        return None
+    rows = open_rows(source, memory=budget)
+    as_sparse = rows.sparse and SPARSE_COPIES * rows.shape[0] * rows.row_bytes + LIBRARIES <= budget
+    if as_sparse or _fits(rows.shape, budget):
+        return None
+    _check_budget(rows.shape, budget, rows.label)
+    about = source.obs.copy(deep=False) if path is None else obs_of_store(path)
+    about.columns = [str(name) for name in about.columns]
+    assert rows.feature_names is not None
+    return replace(renamed(_stored(rows, budget), list(rows.feature_names)), about=about, path=path)
+
+
 def _stored(rows: RowChunks, budget: int) -> Table:
     """Rows out of core as a stored table, in one pass."""
     n_rows, n_columns = rows.shape
     file = ScratchFile()
     size = rows.dtype.itemsize
     columns = [StoredColumn(file, file.reserve(n_rows * size), rows.dtype, n_rows) for _ in range(n_columns)]
+    step = max(1, budget // (_DENSE_SHARE * n_columns * size)) if rows.sparse else n_rows
     for part, block in rows.blocks():
-        values = block.toarray() if sp.issparse(block) else block
-        for column, line in zip(columns, np.ascontiguousarray(values.T, dtype=rows.dtype), strict=True):
-            file.write(column.place + part.start * size, line)
+        for start in range(0, block.shape[0], step):
+            some = block[start : start + step]
+            values = some.toarray() if sp.issparse(some) else some
+            for column, line in zip(columns, np.ascontiguousarray(values.T, dtype=rows.dtype), strict=True):
+                file.write(column.place + (part.start + start) * size, line)
     stored = StoredColumns([Feature(column) for column in columns], budget, rows.dtype, n_rows)
     return Table(stored, tuple(f"x{place}" for place in range(n_columns)), rows.label, named=False)
 

@@ -1,6 +1,6 @@
 """The levels of a column of categories, and the rule by which rare ones are pooled.
 
-A level held by a handful of rows can show nothing by itself, and a column of thousands of levels would
+A level held by a handful of rows can show nothing on its own, and a column of thousands of levels would
 become thousands of features. Such levels become one, "other levels". The rule looks at how often a level
 occurs in all rows together, never at the groups: pooling by group would choose the features that differ, and
 a test of them would no longer hold.

@@ -69,7 +69,8 @@ def refuse_faults(columns: Sequence[Column]) -> None:
     if faults:
         raise ValueError(
             f"{'; '.join(faults[:5])}{f'; and {len(faults) - 5} more columns' if len(faults) > 5 else ''}: "
-            "replace such entries by numbers or leave them empty, or leave the column out with exclude="
+            "replace such entries by numbers or leave them empty, or leave the column out with exclude=; if "
+            "they are categories, make the column one (pandas: astype('category'))"
         )
 
 
@@ -81,6 +82,18 @@ def refuse_infinite(pool: Pool, layout: Layout) -> None:
             f"infinite values in {plural(len(infinite), 'column')}: {_counted(infinite, layout)}; "
             "replace them by numbers, or leave the columns out with exclude="
         )
+
+
+def refuse_few_rows(roles: Roles, least: int) -> None:
+    """A table cut short: nothing could be shown, which would look like nothing to be shown."""
+    sizes = np.bincount(roles.codes, minlength=len(roles.groups)).tolist()
+    few = [
+        f"group {name!r} has {plural(size, 'row')}"
+        for name, size in zip(roles.groups, sizes, strict=True)
+        if size < least
+    ]
+    if few:
+        raise ValueError(f"{_joined(few, 5)}, fewer than min_rows={least}")
 
 
 def refuse_missing(holes: Mapping[str, NDArray], layout: Layout, roles: Roles) -> None:
@@ -136,7 +149,7 @@ def note_left_out(left_out: Mapping[str, str], used: Sequence[str], notes: list[
     """Columns that are not compared, each with its reason, as a warning or an error."""
     columns = _joined([f"{name!r} ({reason})" for name, reason in left_out.items()])
     if not used:
-        raise ValueError(f"no column can be compared: {columns or 'there is none'}")
+        raise ValueError(f"no column can be compared: {columns or 'none is left'}")
     if not left_out:
         return
     if error:

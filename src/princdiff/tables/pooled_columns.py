@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from princdiff.data.scratch import ScratchFile
 from princdiff.data.stored_columns import Feature, StoredColumn, StoredColumns
-from princdiff.tables.column_files import MOST_TEXTS, ColumnFiles
 from princdiff.tables.column_types import Column, Rules, classify, names_identifier, two_valued
 from princdiff.tables.column_values import Part, read_column, text_part
 from princdiff.tables.frames import Table, listed
+from princdiff.tables.lazy_columns import MOST_TEXTS, LazyColumns
 from princdiff.tables.levels import Levels
 
 # Rows that are looked at first, to find the few columns that may hold two values only.
@@ -119,7 +119,7 @@ def gather(
         matrix = np.concatenate([frame.to_numpy(dtype) for frame in frames])
         return _with_two_valued(Pool(names, matrix, names)), []
     labels = [table.label for table in tables]
-    budgets = [frame.memory for frame in frames if isinstance(frame, ColumnFiles)]
+    budgets = [frame.memory for frame in frames if isinstance(frame, LazyColumns)]
     store = ColumnStore(min(budgets)) if budgets else None
     columns = []
     for name in names:
@@ -131,7 +131,7 @@ def gather(
 
 
 def _part(frame: Any, name: str) -> Part:
-    codes, levels = frame.texts(name) if isinstance(frame, ColumnFiles) else (None, [])
+    codes, levels = frame.texts(name) if isinstance(frame, LazyColumns) else (None, [])
     if codes is None:
         return read_column(frame[name])
     if len(levels) > MOST_TEXTS:
@@ -174,7 +174,7 @@ class ColumnStore:
 
 
 def _with_two_valued(pool: Pool) -> Pool:
-    """Columns of two different numbers as categories, found without a look at every column by itself."""
+    """Columns of two different numbers as categories, found without inspecting every column."""
     head = pool.numbers[:_HEAD]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # columns that begin with NaN
@@ -206,7 +206,7 @@ def _without_frame(table: Table) -> Table:
     if not isinstance(table.values, pd.DataFrame):
         return table
     parts = {name: read_column(table.values[name]) for name in table.columns}
-    # Text that could be read as numbers is refused too, as there is nobody here to tell that it was.
+    # Text that could be read as numbers is refused too, as nobody here would learn that it was.
     usable = {"number", "boolean", "empty"}
     wrong = [
         name

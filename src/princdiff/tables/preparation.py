@@ -176,7 +176,7 @@ class Reading:
     Attributes
     ----------
     groups : str or array of shape (n_rows,)
-        Column of `X` that tells the groups, or a label for each row.
+        Column of `X` that holds the groups, or a label for each row.
     features : list of str, optional
         Columns to compare; default: all. Whole numbers asked for here are never taken for identifiers, and
         a column asked for that cannot be compared is an error.
@@ -196,6 +196,8 @@ class Reading:
         Whether a column that cannot be compared is an error instead of a warning.
     memory : int, optional
         Budget in bytes: tables that would not fit are kept in files.
+    min_rows : int, optional
+        Rows that every group must have, those dropped for missing values aside.
     """
 
     groups: Any = None
@@ -208,6 +210,7 @@ class Reading:
     dates: Dates = "skip"
     strict: bool = False
     memory: int | None = None
+    min_rows: int | None = None
 
     def __post_init__(self) -> None:
         check_choice("missing", self.missing, ("error", "impute", "drop"))
@@ -221,10 +224,10 @@ def prepare(X: Any, Y: Any = None, **options: Any) -> Prepared:
     ----------
     X, Y : path, DataFrame (pandas or polars), array, scipy.sparse matrix, AnnData
         Two tables with the same columns, in any order, or only `X` together with `groups`. Files: csv, tsv
-        (also .gz), parquet, feather, npz, npy, h5ad. Sparse tables stay sparse.
+        (also .gz), parquet, feather, npz, npy, h5ad, zarr. Sparse tables stay sparse.
     **options
         Fields of `Reading`: groups, features, exclude, weights, blocks, covariates, missing, dates, strict,
-        memory.
+        memory, min_rows.
 
     Returns
     -------
@@ -276,6 +279,8 @@ def prepare(X: Any, Y: Any = None, **options: Any) -> Prepared:
     messages.note_left_out(left_out, pool.order, notes, error=reading.strict or asked)
     messages.note_remarks(remarkable, notes)
     pool, roles, kept, holes, counts = _settle_missing(pool, roles, layout, holes, reading.missing, notes)
+    if reading.min_rows is not None:
+        messages.refuse_few_rows(roles, reading.min_rows)
     unused = {column.name: column.missing for column in remarkable if column.missing is not None}
     counts |= {name: messages.by_group(rows, before) for name, rows in unused.items() if len(rows)}
     pool = pool.rare_levels_pooled()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import zipfile
 import zlib
 from dataclasses import replace
@@ -40,9 +41,11 @@ from princdiff.tables.text_files import (
 )
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-_FORMATS = ".csv, .tsv, .csv.gz, .tsv.gz, .parquet, .feather, .npz, .npy, .h5ad"
+_FORMATS = ".csv, .tsv, .csv.gz, .tsv.gz, .parquet, .feather, .npz, .npy, .h5ad, .zarr"
 _NAME_KEYS = ("feature_names", "features", "columns", "names", "var_names")
 _ROW_KEYS = ("X", "data", "rows")
+# A path drops one of the two slashes.
+_ADDRESS = re.compile(r"[a-z][a-z0-9+]+:/", re.IGNORECASE)
 
 
 def read(source: Any, label: str = "X") -> Table:
@@ -51,9 +54,9 @@ def read(source: Any, label: str = "X") -> Table:
     Parameters
     ----------
     source : path, open file, DataFrame (pandas or polars), array, scipy.sparse matrix, AnnData
-        Files: csv and tsv (also .gz, UTF-8, with a header), parquet, feather, npz, npy, h5ad. In text files
-        empty fields and pandas' usual marks (NA, NaN, null, None ...) are missing values. Open files and
-        pipes must hold csv or tsv.
+        Files: csv and tsv (also .gz, UTF-8, with a header), parquet, feather, npz, npy, h5ad, zarr (an
+        AnnData store). In text files empty fields and pandas' usual marks (NA, NaN, null, None ...) are
+        missing values. Open files and pipes must hold csv or tsv.
     label : str
         What messages call an object in memory; a file is called by its name.
 
@@ -90,6 +93,8 @@ def stem(path: Path) -> str:
 
 def _read_file(path: Path) -> Table:
     _check_path(path)
+    if _is_store(path):
+        return replace(_read_anndata(path, "zarr"), path=path)
     if not path.is_file():
         # A pipe, such as the shell makes of <(zcat a.csv.gz): it has no size and is read once.
         with path.open("rb") as stream:
@@ -104,15 +109,25 @@ def _read_file(path: Path) -> Table:
     elif ending == ".npy":
         table = take_object(_load_numpy(path), path.name)
     elif ending == ".h5ad":
-        table = _read_h5ad(path)
+        table = _read_anndata(path, "h5ad")
     else:
-        raise ValueError(f"{path.name}: the ending {ending!r} is not known; these are: {_FORMATS}")
+        raise ValueError(
+            f"{path.name}: the ending {ending!r} is not known; these are: {_FORMATS}. Save the table as one "
+            "of them, or read it with pandas and pass the DataFrame"
+        )
     return replace(table, path=path)
 
 
+def _is_store(path: Path) -> bool:
+    """Whether a folder is a zarr store, by its name."""
+    return path.is_dir() and path.suffix.lower() == ".zarr"
+
+
 def _check_path(path: Path) -> None:
-    if path.is_dir():
+    if path.is_dir() and not _is_store(path):
         raise ValueError(f"{str(path)!r} is a folder; give one file in it")
+    if not path.exists() and _ADDRESS.match(str(path)):
+        raise ValueError(f"{str(path)!r} is an address, not a file; download the table first")
     if not path.exists():
         folder = path.parent
         others = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
@@ -125,7 +140,7 @@ def _check_path(path: Path) -> None:
 
 def _ending(path: Path) -> str:
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    # Only text is read compressed: the other formats compress by themselves.
+    # Only text is read compressed: the other formats compress on their own.
     if suffixes[-1:] == [".gz"]:
         return suffixes[-2] if len(suffixes) > 1 and suffixes[-2] in _SEPARATORS else ".gz"
     return suffixes[-1] if suffixes else ""
@@ -220,10 +235,12 @@ def _rows_key(arrays: dict[str, NDArray], label: str) -> str:
     )
 
 
-def _read_h5ad(path: Path) -> Table:
+def _read_anndata(path: Path, kind: str) -> Table:
     anndata = extra("anndata", "anndata", f"reading {path.name}")
+    if kind == "zarr":
+        extra("zarr", "anndata", f"reading {path.name}")
     try:
-        data = anndata.read_h5ad(path)
-    except Exception as error:  # h5py and anndata raise many kinds, all of which mean this
-        raise ValueError(f"{path.name} cannot be read as h5ad: {first_line(error)}") from error
+        data = anndata.read_h5ad(path) if kind == "h5ad" else anndata.read_zarr(path)
+    except Exception as error:  # h5py, zarr and anndata raise many kinds, all of which mean this
+        raise ValueError(f"{path.name} cannot be read as {kind}: {first_line(error)}") from error
     return from_anndata(data, path.name)

@@ -5,6 +5,7 @@ Each may be given as the name of a column, which then is no feature, or as a vec
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,9 +16,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from princdiff.data.labels import HELD_OUT
-from princdiff.data.validate import bring_near_one
+from princdiff.data.validate import bring_near_one, refuse_other_order
 from princdiff.tables.column_types import Rules
-from princdiff.tables.column_values import level_name, read_column
+from princdiff.tables.column_values import level_name, read_column, spelled_alike
 from princdiff.tables.encoding import codings_of, expand, feature_names
 from princdiff.tables.frames import Table, decoded, listed, plural, suggestion
 from princdiff.tables.levels import OTHER
@@ -178,7 +179,8 @@ def _vector(
             f"{what} has {len(series)} entries, but there are {layout.n_rows} rows in {labels}; "
             "one for each row is needed"
         )
-    _refuse_other_order(value, what, tables)
+    if len(tables) == 1:
+        refuse_other_order(tables[0].index, value, what, tables[0].label)
     return series.reset_index(drop=True)
 
 
@@ -219,20 +221,6 @@ def _as_series(value: Any, what: str) -> pd.Series:
     if array.ndim != 1:
         raise ValueError(f"{what} must be a column name or have one entry per row, got shape {array.shape}")
     return pd.Series(decoded(array))
-
-
-def _refuse_other_order(value: Any, what: str, tables: Sequence[Table]) -> None:
-    """Entries are matched to rows by position; an index that says otherwise must not be ignored."""
-    index = tables[0].index
-    if len(tables) != 1 or index is None or not isinstance(value, (pd.Series, pd.DataFrame)):
-        return
-    if value.index.equals(index) or not (value.index.is_unique and index.is_unique):
-        return
-    if len(value.index.difference(index)) == 0:
-        raise ValueError(
-            f"{what} has the rows of {tables[0].label} in another order, by its index; "
-            f"pass {what}.loc[{tables[0].label}.index], or {what}.to_numpy() if the order is right"
-        )
 
 
 # Groups -----------------------------------------------------------------------------------------------------
@@ -279,6 +267,12 @@ def group_codes(labels: pd.Series, where: Callable[[int], str]) -> tuple[NDArray
             f"groups: there are {len(names)} different labels, and at most {HELD_OUT - 1} groups can be "
             "compared; is this a column of groups?"
         )
+    alike = spelled_alike(names)
+    if alike:
+        warnings.warn(
+            f"groups {alike[0]!r} and {alike[1]!r} differ in spaces or capitals only, and count as two",
+            stacklevel=2,
+        )
     order = _label_order(labels, list(values), names)
     codes = np.argsort(order)[found].astype(np.uint8)
     return codes, tuple(names[position] for position in order)
@@ -324,7 +318,8 @@ def _covariate_table(
             f"covariates has {table.n_rows} rows, but there are {layout.n_rows} rows in "
             f"{' and '.join(layout.labels)}; one for each row is needed"
         )
-    _refuse_other_order(covariates, "covariates", tables)
+    if len(tables) == 1:
+        refuse_other_order(tables[0].index, covariates, "covariates", tables[0].label)
     return table
 
 

@@ -26,6 +26,7 @@ SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 _CHUNK = 1 << 22
 _READ_FAILED = "Calling read(nbytes) on source failed"
 _CODE = r"\s*[+-]?0\d"
+_GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,14 @@ class TextFile:
                     yield reader.line_num, fields
 
 
+def _is_gzip(source: TextFile) -> bool:
+    with source.open_bytes() as stream:
+        return stream.read(2) == _GZIP
+
+
 def text_in_memory(content: bytes, name: str) -> TextFile:
     """Text that came through a pipe: it is kept, as a pipe can be read once only."""
-    if content[:2] == b"\x1f\x8b":
+    if content[:2] == _GZIP:
         content = gzip.decompress(content)
     first = content[:_CHUNK].split(b"\n", 1)[0]
     separator = "\t" if b"\t" in first and b"," not in first else ","
@@ -69,7 +75,7 @@ def text_in_memory(content: bytes, name: str) -> TextFile:
 
 
 class _Watched:
-    """A text stream that remembers what went wrong: pandas tells only that reading failed."""
+    """A text stream that remembers what went wrong: pandas says only that reading failed."""
 
     def __init__(self, stream: IO[str], name: str) -> None:
         self._stream, self._name = stream, name
@@ -110,6 +116,8 @@ def read_text(source: TextFile) -> tuple[pd.DataFrame, TextFile]:
         names_rows = _check_rows(source)
         frame = _parse(source)
     except UnicodeError as error:
+        if _is_gzip(source):
+            raise ValueError(f"{source.name} is a gzip file; give it a name that ends in .gz") from None
         raise ValueError(f"{source.name} is not UTF-8 text ({error}); save it as UTF-8") from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{source.name} is not a whole gzip file: {first_line(error)}") from error
@@ -168,7 +176,7 @@ def _check_rows(source: TextFile) -> bool:
         )
     line, first = next(rows, (0, []))
     if len(first) <= len(names):
-        # pandas refuses longer rows further down by itself.
+        # pandas refuses longer rows further down on its own.
         return False
     _check_row_names(source, len(names), (line, first), rows)
     return True
