@@ -25,9 +25,9 @@ from princdiff import SPARDA
 from princdiff.data.labels import Labels
 from princdiff.datasets import make_block_gaussians
 from princdiff.divergences import get
-from princdiff.relaxation.bounds import ProofEffort, upper_bound
 from princdiff.relaxation.branch_and_bound import BranchAndBound
 from princdiff.relaxation.group_rows import GroupRows
+from princdiff.relaxation.upper_bound import ProofEffort, upper_bound
 
 
 def flags(seed):

@@ -20,9 +20,9 @@ import numpy as np
 import ot
 
 from princdiff.datasets import make_block_gaussians, make_gaussian_pair
-from princdiff.relaxation.bounds import upper_bound
 from princdiff.relaxation.relax import relax
 from princdiff.relaxation.transport import line_divergences
+from princdiff.relaxation.upper_bound import upper_bound
 
 LIMITS = {
     "Fig. 1a, 1000 + 1000": 8,

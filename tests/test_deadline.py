@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from princdiff import SPARDA, compare, compare_groups, deadline, policy, relax, time_budget
+from princdiff import SPARDA, auto_choices, compare, compare_groups, deadline, relax, time_budget
 from princdiff import comparison_steps as steps
 from princdiff.data.labels import Labels
 from princdiff.data.problem import Design, Problem, Run
@@ -21,7 +21,7 @@ from princdiff.inference.permutation import run_permutations
 from princdiff.inference.permutation_result import PermutationOptions
 from princdiff.inference.tuning import choose_level
 from princdiff.parallel import in_threads
-from princdiff.relaxation.bounds import ProofEffort, upper_bound
+from princdiff.relaxation.upper_bound import ProofEffort, upper_bound
 from princdiff.solvers.ascent import ascend, walk_ridge
 from princdiff.solvers.sparsity import Sparsity
 
@@ -282,7 +282,7 @@ def test_only_a_test_of_any_length_is_announced(monkeypatch, caplog):
     X, y = table(200)
     compare(X, groups=y, select=False, n_permutations=199)
     assert not caplog.text
-    monkeypatch.setattr(policy, "LONG", 0.0)
+    monkeypatch.setattr(auto_choices, "LONG", 0.0)
     compare(X, groups=y, select=False, n_permutations=199)
     assert caplog.text.count("(199 relabellings)") == 1
     caplog.clear()

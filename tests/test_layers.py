@@ -15,7 +15,7 @@ ROOT = Path(princdiff.__file__).parent
 LAYERS = [
     {"caught_warnings", "extras", "files", "printable", "deadline", "parallel", "progress", "datasets"},
     {"data", "divergences", "kernels"},
-    {"relaxation", "tables", "policy"},
+    {"relaxation", "tables", "auto_choices"},
     {"solvers"},
     {"inference"},
     {"estimators", "paired"},

@@ -29,7 +29,7 @@ import pandas as pd
 from scipy import stats
 
 from benchmarks.tables.answers import Answer, full_answer, quick_answer
-from princdiff.inference.pvalues import holm
+from princdiff.inference.pvalues import adjusted_pvalues
 
 PLANTS = ("none", "rate", "rare", "shift", "spread", "broken", "gaps", "two")
 # Identifiers, times, places with hundreds of names, and a column that another one determines.
@@ -119,7 +119,7 @@ def univariate(first: pd.DataFrame, second: pd.DataFrame) -> set[str]:
                 pvalues[name] = min(1.0, 2 * min(pvalues[name], _chi_squared(a, b)))
         else:
             pvalues[name] = _chi_squared(a, b)
-    adjusted = holm(list(pvalues.values()))
+    adjusted = adjusted_pvalues(list(pvalues.values()))
     return {name for name, pvalue in zip(pvalues, adjusted, strict=True) if pvalue <= 0.05}
 
 

@@ -20,7 +20,7 @@ if _typing.TYPE_CHECKING:
     from princdiff.inference.selection_result import SelectionResult
     from princdiff.inference.split import SplitResult, split_test
     from princdiff.inference.stability import StabilityResult, stability_selection
-    from princdiff.kernels.config import show_config
+    from princdiff.kernels.show_config import show_config
     from princdiff.paired import PairedPDA, paired_test
     from princdiff.relaxation.relax import RelaxResult, relax
     from princdiff.result import DifferenceResult, GroupsResult, load
@@ -54,7 +54,7 @@ _HOME = {
     "stability_selection": "inference.stability",
     "StabilityResult": "inference.stability",
     "open_rows": "data.opening",
-    "show_config": "kernels.config",
+    "show_config": "kernels.show_config",
     "relax": "relaxation.relax",
     "RelaxResult": "relaxation.relax",
 }

@@ -23,7 +23,7 @@ from princdiff.inference.permutation import PermutationResult
 from princdiff.inference.pvalues import Interval
 from princdiff.inference.selection_result import SelectionResult
 from princdiff.inference.tuning import SparsityPath
-from princdiff.relaxation.bounds import Certificate
+from princdiff.relaxation.upper_bound import Certificate
 
 _FORMAT = 1
 # What may be read from a file: nothing else is ever built from one.

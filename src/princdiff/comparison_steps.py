@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from princdiff import __version__, policy
+from princdiff import __version__, auto_choices
 from princdiff.caught_warnings import caught_warnings
 from princdiff.comparison_checkpoint import ComparisonCheckpoint
 from princdiff.comparison_options import Clock, Options
@@ -33,7 +33,7 @@ from princdiff.inference.selection import SelectionOptions, select
 from princdiff.inference.selection_result import SelectionResult
 from princdiff.inference.stability import StabilityOptions, run_half_samples
 from princdiff.progress import progress_bar
-from princdiff.result import explain, feature_tables, held_out
+from princdiff.result import feature_tables, held_out, shift_spread_shape
 from princdiff.result.effects import Effect, averaged, direction_effect
 from princdiff.result.parts import (
     CertificatePart,
@@ -71,7 +71,7 @@ class Comparison:
         self.budget = Budget.of(run, prepared.rows.shape)
         self.telling: list[str] = []
         kinds = prepared.kinds
-        self.divergence, self.why_divergence = policy.choose_divergence(
+        self.divergence, self.why_divergence = auto_choices.choose_divergence(
             options.divergence, prepared.rows, kinds
         )
         self.problem = Problem.from_prepared(
@@ -198,8 +198,8 @@ class Comparison:
             n_features=n_features,
             divergence=self.divergence,
             scale=self.problem.scale,
-            subsample=policy.searched_rows(self.problem.rows.shape),
-            **{"effort": policy.effort(self.problem.rows.shape), **options},
+            subsample=auto_choices.searched_rows(self.problem.rows.shape),
+            **{"effort": auto_choices.effort(self.problem.rows.shape), **options},
         )
 
     def _stage(self, name: str) -> tqdm:
@@ -218,7 +218,7 @@ class Comparison:
 
     def _components(self, fit: SPARDA, projections: NDArray, pvalue: float, effect: Effect) -> pd.DataFrame:
         """One row per direction; p-value and effect of the first are those of the result."""
-        kind = explain.split_difference(projections, self.data.codes, self.data.weights)
+        kind = shift_spread_shape.split_difference(projections, self.data.codes, self.data.weights)
         total = np.where(kind.total > 0, kind.total, 1.0)
         pvalues = np.full(len(projections), np.nan)
         plain = self.data.blocks is None and self.data.covariates is None
@@ -227,7 +227,7 @@ class Comparison:
             self.clock.done("components")
         pvalues[0] = pvalue
         further = [
-            explain.effect_size(projection, self.data.codes, self.data.weights)
+            shift_spread_shape.effect_size(projection, self.data.codes, self.data.weights)
             for projection in projections[1:]
         ]
         return pd.DataFrame(
@@ -269,7 +269,7 @@ class Comparison:
 
         def direction(half: Problem) -> NDArray[np.float64]:
             # What it is judged on are all rows of the other half.
-            if half.n_rows > _EFFECT_ROWS and half.n_rows * half.n_features > policy.MANY_NUMBERS / 2:
+            if half.n_rows > _EFFECT_ROWS and half.n_rows * half.n_features > auto_choices.MANY_NUMBERS / 2:
                 half = part_of_rows(half, _EFFECT_ROWS / half.n_rows, self.how)
             with until(next(due), strict=False):
                 fitted = self._direction(level, effort="fast", certify=False).fit_problem(half, self.how)
@@ -362,7 +362,7 @@ class Comparison:
 
     def _selected_in_time(self, options: SelectionOptions) -> SelectionResult | None:
         """Columns and pairs; columns alone where time is short, with fewer relabellings; or nothing."""
-        fewest = replace(options, relations=False, n_permutations=policy.HASTY_SELECTION_PERMUTATIONS)
+        fewest = replace(options, relations=False, n_permutations=auto_choices.HASTY_SELECTION_PERMUTATIONS)
         for share, tried in ((0.6, options), (1.0, fewest)):
             now = time.monotonic()
             try:
@@ -386,7 +386,7 @@ class Comparison:
     def _stability(self, fit: SPARDA) -> NDArray[np.float64]:
         unknown = np.full(len(fit.support_), np.nan)
         smallest = int(np.bincount(self.data.codes).min())
-        if not policy.worth_stability(self.data.rows.shape, smallest):
+        if not auto_choices.worth_stability(self.data.rows.shape, smallest):
             return unknown
         level = max(1, int(np.count_nonzero(fit.components_[0])))
         try:
@@ -474,7 +474,7 @@ class Comparison:
     def _worth_drawing(self, table: pd.DataFrame) -> list[str]:
         """Features whose distributions are kept: those that differ first."""
         order = np.lexsort((-table["effect"], ~table["selected"]))
-        return table["feature"].iloc[order].head(policy.MOST_DISTRIBUTIONS).tolist()
+        return table["feature"].iloc[order].head(auto_choices.MOST_DISTRIBUTIONS).tolist()
 
 
 def _found_by(fit: SPARDA) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from sklearn.datasets import load_breast_cancer
 
 from princdiff.comparison import compare
 from princdiff.files import replacing
+from princdiff.present.screen import Screen
 from princdiff.present.terminal import answer
-from princdiff.present.text_layout import Screen
 from princdiff.result import DifferenceResult
 
 FOLDER = Path("demo")

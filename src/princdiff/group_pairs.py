@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
-from scipy.stats import false_discovery_control
+from numpy.typing import NDArray
 
 from princdiff.comparison import check_options, compare_prepared
 from princdiff.comparison_options import Clock, Options
@@ -18,6 +17,7 @@ from princdiff.data.parameters import Choice
 from princdiff.data.problem import Run
 from princdiff.data.shared_docs import with_shared_docs
 from princdiff.data.validate import refuse_small_groups
+from princdiff.inference.pvalues import adjusted_pvalues
 from princdiff.result import DifferenceResult, GroupsResult
 from princdiff.result.groups import LEVEL, REST
 from princdiff.tables import Prepared, prepare
@@ -141,7 +141,7 @@ def _two_groups(prepared: Prepared, group: int, other: int | None) -> Prepared:
 
 def _table(results: dict[tuple[str, ...], DifferenceResult], adjustment: str) -> pd.DataFrame:
     pvalues = np.array([result.pvalue for result in results.values()])
-    chances = adjusted(pvalues, adjustment)
+    chances = adjusted_pvalues(pvalues, adjustment)
     leading = [", ".join(result.selected[:5]) for result in results.values()]
     return pd.DataFrame(
         {
@@ -154,38 +154,3 @@ def _table(results: dict[tuple[str, ...], DifferenceResult], adjustment: str) ->
             "features": np.where(chances <= LEVEL, np.array(leading, dtype=object), ""),
         }
     )
-
-
-def adjusted(pvalues: ArrayLike, adjustment: str = "holm") -> NDArray[np.float64]:
-    """P-values adjusted for their number.
-
-    Parameters
-    ----------
-    pvalues : array of shape (n,)
-        Some may be NaN (not tested); they stay so and do not count.
-    adjustment : {"holm", "benjamini-hochberg", "none"}
-        Kind of control.
-
-    Returns
-    -------
-    array of shape (n,)
-
-    Examples
-    --------
-    >>> adjusted([0.01, 0.04, 0.03])
-    array([0.03, 0.06, 0.06])
-    """
-    result = np.array(pvalues, dtype=np.float64)
-    known = ~np.isnan(result)
-    values = result[known]
-    if adjustment == "none" or len(values) == 0:
-        return result
-    if adjustment == "benjamini-hochberg":
-        result[known] = false_discovery_control(values)
-        return result
-    order = np.argsort(values, kind="stable")
-    steps = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
-    stepped = np.empty_like(values)
-    stepped[order] = np.minimum(steps, 1.0)
-    result[known] = stepped
-    return result

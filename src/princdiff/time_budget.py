@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from joblib import effective_n_jobs
 
-from princdiff import policy
+from princdiff import auto_choices
 from princdiff.data.problem import Problem, Run
 from princdiff.deadline import OutOfTime, until
 from princdiff.inference.permutation import run_permutations
@@ -71,8 +71,8 @@ class Budget:
         return bool(np.isfinite(self.seconds))
 
     def due(self, step: str) -> float:
-        """Moment at which a step has to be done, one of `policy.TIME_SHARES`; infinite without a limit."""
-        return self.begin + policy.TIME_SHARES[step] * self.seconds
+        """Moment at which a step has to be done, a key of `auto_choices.TIME_SHARES`; infinity: no limit."""
+        return self.begin + auto_choices.TIME_SHARES[step] * self.seconds
 
 
 class BudgetedTest:
@@ -174,7 +174,7 @@ class BudgetedTest:
         share = min(1.0, left / (4 * _TEST_NUMBER * numbers))
         while True:
             problem = part_of_rows(self.problem, share, self.how)
-            share /= policy.FEWER_ROWS
+            share /= auto_choices.FEWER_ROWS
             last = part_of_rows(self.problem, share, self.how).n_rows > problem.n_rows / 2
             begin = time.monotonic()
             due = begin + (1.0 if last else _PILOT_SHARE) * (self._due - begin)
@@ -224,7 +224,7 @@ class Announcement:
         """So many labellings of all have been searched for directions."""
         if made == 0:
             self._begin = time.monotonic()
-        elif not self._announced and self.expected(made, total) > policy.LONG:
+        elif not self._announced and self.expected(made, total) > auto_choices.LONG:
             self._announced = True
             # Warnings are collected and shown at the end, which would be late.
             _LOG.warning(

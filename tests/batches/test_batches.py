@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from princdiff import compare, compare_batches
-from princdiff.batches.comparing import holm
+from princdiff.inference.pvalues import adjusted_pvalues
 
 
 def made_up(n_months: int = 5, rows: int = 100, seed: int = 0) -> pd.DataFrame:
@@ -25,18 +25,6 @@ def made_up(n_months: int = 5, rows: int = 100, seed: int = 0) -> pd.DataFrame:
     )
 
 
-def test_holm_against_its_definition():
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        values = rng.random(6) ** 3
-        expected = np.empty(6)
-        order = np.argsort(values)
-        for rank, place in enumerate(order):
-            expected[place] = min(1, max((6 - r) * values[order[r]] for r in range(rank + 1)))
-        np.testing.assert_allclose(holm(values), expected)
-    np.testing.assert_array_equal(holm([0.02, np.nan, 0.5]), [0.04, np.nan, 0.5])
-
-
 def test_each_batch_is_compared_as_by_hand():
     table = made_up()
     result = compare_batches(table, time="day", n_permutations=99, band=False)
@@ -47,7 +35,7 @@ def test_each_batch_is_compared_as_by_hand():
         expected = compare(first.reset_index(drop=True), other.reset_index(drop=True), n_permutations=99)
         assert result.results[month] == expected
     assert result.frame["rows"].tolist() == [len(months.get_group(month)) for month in result.frame["batch"]]
-    np.testing.assert_allclose(result.frame["adjusted"], holm(result.frame["pvalue"]))
+    np.testing.assert_allclose(result.frame["adjusted"], adjusted_pvalues(result.frame["pvalue"]))
     assert math.isnan(result.band[0])
 
 

@@ -10,8 +10,7 @@ from scipy import stats
 
 import princdiff
 from princdiff.inference.pvalues import (
-    benjamini_hochberg,
-    holm,
+    adjusted_pvalues,
     monte_carlo_interval,
     permutation_pvalue,
     step_down_pvalues,
@@ -114,13 +113,28 @@ def test_step_down_holds_its_level_beside_strong_differences():
 # ---------------------------------------------------------------- other adjustments, Monte Carlo error
 
 
-def test_discovery_rates_agree_with_scipy():
-    pvalues = np.random.default_rng(6).random(30) ** 3
-    np.testing.assert_allclose(benjamini_hochberg(pvalues), stats.false_discovery_control(pvalues))
+def test_holm_against_its_definition():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        values = rng.random(6) ** 3
+        expected = np.empty(6)
+        order = np.argsort(values)
+        for rank, place in enumerate(order):
+            expected[place] = min(1, max((6 - r) * values[order[r]] for r in range(rank + 1)))
+        np.testing.assert_allclose(adjusted_pvalues(values), expected)
+    np.testing.assert_array_equal(adjusted_pvalues([0.02, np.nan, 0.5]), [0.04, np.nan, 0.5])
 
 
-def test_holm_by_hand():
-    np.testing.assert_allclose(holm([0.6, 0.01, 0.02, 0.03]), [0.6, 0.04, 0.06, 0.06])
+def test_adjustments():
+    pvalues = np.array([0.01, np.nan, 0.04, 0.03, 0.9])
+    known = [0.01, 0.04, 0.03, 0.9]
+    by_hand = [0.04, 0.09, 0.09, 0.9]
+    np.testing.assert_allclose(adjusted_pvalues(pvalues)[[0, 2, 3, 4]], by_hand)
+    assert np.isnan(adjusted_pvalues(pvalues)[1])
+    found = adjusted_pvalues(pvalues, "benjamini-hochberg")[[0, 2, 3, 4]]
+    np.testing.assert_allclose(found, stats.false_discovery_control(known))
+    np.testing.assert_array_equal(adjusted_pvalues(known, "none"), known)
+    assert (adjusted_pvalues([0.6, 0.7]) <= 1).all()
 
 
 @pytest.mark.parametrize("reached", [0, 1, 7, 49, 198, 199])

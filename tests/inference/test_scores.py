@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from princdiff.inference.scores import gamma_scores, left_out_moments, survival_score
-from princdiff.kernels.library import Kernel
+from princdiff.kernels.engine_choice import Kernel
 
 
 @pytest.mark.parametrize("skewness", [0.01, 0.3, 1.0, 1.9, 2.0, 2.1, 2.83, 8.0, 30.0])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from princdiff.data.labels import HELD_OUT, Labels
 from princdiff.divergences import Energy, Wasserstein2, WassersteinP, Workspace
-from princdiff.divergences.sorting import tie_share
+from princdiff.divergences.ties import tie_share
 from princdiff.kernels import engine
 from princdiff.kernels.column_divergences import DivergenceKernel
 from tests.kernels.rounding import clearly_apart

@@ -12,10 +12,10 @@ from princdiff.data.labels import Labels
 from princdiff.datasets import make_block_gaussians
 from princdiff.divergences import get
 from princdiff.relaxation.aimed_plans import AimedPlans
-from princdiff.relaxation.bounds import ProofEffort, upper_bound
 from princdiff.relaxation.branch_and_bound import BranchAndBound, _halves, _with_next_feature
 from princdiff.relaxation.cone_bounds import Cones
 from princdiff.relaxation.group_rows import GroupRows
+from princdiff.relaxation.upper_bound import ProofEffort, upper_bound
 
 
 def divergences(X, y, weight, V):

@@ -146,7 +146,7 @@ class BatchesResult:
         """
         parameters.check({"width": width}, width=parameters.Whole(20, 1000))
         from princdiff.present.batch_views import batches_lines
-        from princdiff.present.text_layout import Screen
+        from princdiff.present.screen import Screen
 
         return "\n".join(batches_lines(self, Screen(width=width)))
 

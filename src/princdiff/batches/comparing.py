@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from princdiff.batches.batch_rows import PERIODS, BatchPlan, plan_in_time, plan_of_list
 from princdiff.batches.batches_result import LEVEL, BatchesResult
 from princdiff.comparison import check_options, compare
 from princdiff.data import parameters
 from princdiff.data.parameters import Choice, Either, Flag, Number, Text
+from princdiff.inference.pvalues import adjusted_pvalues
 from princdiff.result import DifferenceResult
 from princdiff.tables.frames import plural
 from princdiff.tables.readers import read
@@ -162,7 +163,7 @@ def _refuse_few_rows(name: str, count: int, options: Mapping[str, Any]) -> None:
 def _frame(
     results: Mapping[str, DifferenceResult], rows: Mapping[str, int], alpha: float, least: float | None
 ) -> pd.DataFrame:
-    adjusted = holm([result.pvalue for result in results.values()])
+    adjusted = adjusted_pvalues([result.pvalue for result in results.values()])
     records = []
     for (name, result), pvalue in zip(results.items(), adjusted, strict=True):
         # The one place that says so: texts, charts, files and exit codes all read it here.
@@ -191,23 +192,6 @@ def _named_columns(result: DifferenceResult, level: float) -> list[str]:
     columns = result.columns
     # A product of a p-value and a count of batches may miss the level by rounding.
     return columns.loc[columns["selected"] & (columns["pvalue"] <= level * (1 + 1e-12)), "column"].tolist()
-
-
-def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
-    """P-values adjusted for their number by Holm's step-down rule; NaN stays NaN and is not counted.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03])
-    array([0.03, 0.06, 0.06])
-    """
-    values = np.asarray(pvalues, dtype=np.float64)
-    adjusted = np.full(len(values), np.nan)
-    known = np.flatnonzero(~np.isnan(values))
-    order = known[np.argsort(values[known], kind="stable")]
-    factors = np.arange(len(order), 0, -1)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(values[order] * factors))
-    return adjusted
 
 
 def _random_parts(n_rows: int) -> list[NDArray[np.intp]]:

@@ -260,7 +260,7 @@ def _run(arguments: argparse.Namespace) -> int:
             **method_options(arguments),
         )
     if arguments.fail_below is not None:
-        from princdiff.result.decision import decide
+        from princdiff.result.pass_or_fail import decide
 
         # Kept with the result: a file or a report that says "differ" has to explain why the job passed.
         result = replace(result, decision=decide(result, arguments.fail_below, arguments.min_effect))

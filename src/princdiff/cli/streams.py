@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 from princdiff.caught_warnings import caught_warnings
 
 if TYPE_CHECKING:
-    from princdiff.present.text_layout import Screen
+    from princdiff.present.screen import Screen
 
 SAME, DIFFERENT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 STANDARD_STREAM = "-"
@@ -27,7 +27,7 @@ def source(path: str) -> Any:
 
 def screen_of(stream: IO[str], arguments: argparse.Namespace) -> Screen:
     """What a stream can show."""
-    from princdiff.present.text_layout import Screen
+    from princdiff.present.screen import Screen
 
     return replace(Screen.of(stream, no_colour=arguments.no_color), command_line=True)
 

@@ -279,7 +279,7 @@ def _decide(result: BatchesResult, arguments: argparse.Namespace) -> _Decision:
 
 def _caution(result: BatchesResult, arguments: argparse.Namespace) -> str:
     """Which batches have so few rows that they would pass whatever they hold."""
-    from princdiff.result.decision import asked_shift, too_few_rows
+    from princdiff.result.pass_or_fail import asked_shift, too_few_rows
 
     # What parts of the reference differ by is no size that anybody asked to find.
     asked = None if arguments.min_effect == "auto" else arguments.min_effect

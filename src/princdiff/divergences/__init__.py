@@ -1,6 +1,6 @@
 """Divergences between one-dimensional samples."""
 
-from princdiff.divergences.base import Divergence, PlannedDivergence, SurrogateDivergence, report
+from princdiff.divergences.cdf_distances import CramerVonMises, KolmogorovSmirnov
 from princdiff.divergences.custom import CustomDivergence
 from princdiff.divergences.density import (
     Hellinger,
@@ -10,9 +10,9 @@ from princdiff.divergences.density import (
     TotalVariation,
 )
 from princdiff.divergences.energy import Energy
-from princdiff.divergences.kolmogorov import CramerVonMises, KolmogorovSmirnov
 from princdiff.divergences.margin import Margin
 from princdiff.divergences.means import MeanDifference, StandardisedMeanDifference
+from princdiff.divergences.protocol import Divergence, PlannedDivergence, SurrogateDivergence, report
 from princdiff.divergences.registry import available, get
 from princdiff.divergences.sorting import Workspace
 from princdiff.divergences.wasserstein import Wasserstein2

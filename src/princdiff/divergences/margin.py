@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
 from princdiff.divergences.group_masses import group_pairs
-from princdiff.divergences.sorting import Workspace, average_ties, order_within_groups, scratch
+from princdiff.divergences.sorting import Workspace, order_within_groups, scratch
 from princdiff.divergences.standardise import standardise
+from princdiff.divergences.ties import average_ties
 
 # How sharply the ascended function bends at a gap of zero, in standard deviations of the projections.
 _BEND = 1e-3

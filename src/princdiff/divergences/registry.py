@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from princdiff.divergences.base import Divergence
+from princdiff.divergences.cdf_distances import CramerVonMises, KolmogorovSmirnov
 from princdiff.divergences.custom import CustomDivergence
 from princdiff.divergences.density import (
     Hellinger,
@@ -17,9 +17,9 @@ from princdiff.divergences.density import (
     TotalVariation,
 )
 from princdiff.divergences.energy import Energy
-from princdiff.divergences.kolmogorov import CramerVonMises, KolmogorovSmirnov
 from princdiff.divergences.margin import Margin
 from princdiff.divergences.means import MeanDifference, StandardisedMeanDifference
+from princdiff.divergences.protocol import Divergence
 from princdiff.divergences.wasserstein import Wasserstein2
 from princdiff.divergences.wasserstein_p import WassersteinP
 

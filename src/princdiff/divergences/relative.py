@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.labels import HELD_OUT, Labels
-from princdiff.divergences.base import Divergence, PlannedDivergence
+from princdiff.divergences.protocol import Divergence, PlannedDivergence
 from princdiff.divergences.sorting import Workspace
 from princdiff.kernels import over_variance
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
-from princdiff.divergences.sorting import Workspace, average_ties, order_within_groups, tie_share
+from princdiff.divergences.sorting import Workspace, order_within_groups
+from princdiff.divergences.ties import average_ties, tie_share
 from princdiff.kernels.column_divergences import DivergenceKernel
 
 

@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.divergences.sorting import TieScale
+from princdiff.divergences.ties import TieScale
 from princdiff.divergences.wasserstein import QuantileDivergence
 from princdiff.kernels.column_divergences import DivergenceKernel
 

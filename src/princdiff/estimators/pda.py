@@ -8,7 +8,7 @@ from typing import Any
 from princdiff.data.samples import Scale
 from princdiff.data.shared_docs import with_shared_docs
 from princdiff.divergences import Divergence
-from princdiff.estimators.fitting import PrincipalDifferences
+from princdiff.estimators.base import PrincipalDifferences
 
 
 @with_shared_docs

@@ -15,7 +15,7 @@ from princdiff.data.samples import Samples, Scale
 from princdiff.data.shared_docs import with_shared_docs
 from princdiff.deadline import part_of_the_time
 from princdiff.divergences import Divergence, Wasserstein2, get
-from princdiff.estimators.fitting import Allowed, PrincipalDifferences
+from princdiff.estimators.base import Allowed, PrincipalDifferences
 from princdiff.inference.tuning import SparsityPath, choose_level, choose_penalty
 from princdiff.solvers.growing_samples import first_sample, one_sample
 from princdiff.solvers.relax_and_tighten import relax_and_tighten

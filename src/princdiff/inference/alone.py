@@ -31,7 +31,7 @@ from princdiff.inference.feature_columns import (
     statistics_of,
 )
 from princdiff.inference.pvalues import (
-    benjamini_hochberg,
+    adjusted_pvalues,
     counted_pvalue,
     permutation_pvalue,
     step_down_pvalues,
@@ -468,7 +468,7 @@ def pooled_discovery_rates(scores: NDArray[np.float32]) -> NDArray[np.float64]:
     pool = np.sort(scores[1:], axis=None)
     tolerance = 1e-4
     below = np.searchsorted(pool, scores[0] - tolerance, side="left")
-    return benjamini_hochberg(counted_pvalue(len(pool) - below, len(pool)))
+    return adjusted_pvalues(counted_pvalue(len(pool) - below, len(pool)), "benjamini-hochberg")
 
 
 def _numbers_of_values(rows: Any) -> NDArray[np.intp]:

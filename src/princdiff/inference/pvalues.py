@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
+from scipy.stats import false_discovery_control
 
 # In standard deviations of the statistic over the labellings: a hundred times the rounding of single
 # precision sums, and a ten-thousandth of what would be seen in a p-value.
@@ -161,36 +162,37 @@ def _score_tolerance(scores: NDArray, observed: NDArray) -> NDArray[np.float64]:
     return TIE_SPREAD * largest[1:].std() + TIE_RELATIVE * np.abs(observed) + np.zeros(len(observed))
 
 
-def benjamini_hochberg(pvalues: ArrayLike) -> NDArray[np.float64]:
-    """P-values adjusted so that the expected share of false ones among those rejected is controlled.
+def adjusted_pvalues(pvalues: ArrayLike, adjustment: str = "holm") -> NDArray[np.float64]:
+    """P-values adjusted for their number, whatever their dependence or with control of false discoveries.
+
+    Parameters
+    ----------
+    pvalues : array of shape (n,)
+        NaN, of what was not tested, stays NaN and does not count.
+    adjustment : {"holm", "benjamini-hochberg", "none"}
+        "holm" bounds the chance of any false rejection, "benjamini-hochberg" the expected share of false
+        ones among those rejected.
+
+    Returns
+    -------
+    array of shape (n,)
 
     Examples
     --------
-    >>> benjamini_hochberg([0.01, 0.04, 0.03, 0.5])
-    array([0.04      , 0.05333333, 0.05333333, 0.5       ])
+    >>> adjusted_pvalues([0.01, np.nan, 0.04, 0.03])
+    array([0.03,  nan, 0.06, 0.06])
+    >>> adjusted_pvalues([0.01, 0.04, 0.03], "benjamini-hochberg")
+    array([0.03, 0.04, 0.04])
     """
-    pvalues = np.asarray(pvalues, dtype=np.float64)
-    count = len(pvalues)
-    order = np.argsort(-pvalues, kind="stable")
-    adjusted = np.empty(count)
-    adjusted[order] = np.minimum.accumulate(pvalues[order] * count / np.arange(count, 0, -1))
-    return np.minimum(adjusted, 1.0)
-
-
-def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
-    """P-values adjusted for any false rejection, whatever their dependence.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03])
-    array([0.03, 0.06, 0.06])
-    """
-    pvalues = np.asarray(pvalues, dtype=np.float64)
-    count = len(pvalues)
-    order = np.argsort(pvalues, kind="stable")
-    adjusted = np.empty(count)
-    adjusted[order] = np.maximum.accumulate(pvalues[order] * np.arange(count, 0, -1))
-    return np.minimum(adjusted, 1.0)
+    adjusted = np.array(pvalues, dtype=np.float64)
+    known = np.flatnonzero(~np.isnan(adjusted))
+    if adjustment == "benjamini-hochberg":
+        adjusted[known] = false_discovery_control(adjusted[known])
+    elif adjustment == "holm":
+        order = known[np.argsort(adjusted[known], kind="stable")]
+        factors = np.arange(len(order), 0, -1)
+        adjusted[order] = np.minimum(1.0, np.maximum.accumulate(adjusted[order] * factors))
+    return adjusted
 
 
 def monte_carlo_interval(pvalue: float, n_labellings: int, coverage: float = 0.99) -> Interval:

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import chdtri, expit
 
-from princdiff.data.ordering import normal_quantiles
+from princdiff.data.column_ranks import normal_quantiles
 from princdiff.inference.contrasts import Relabellings
 from princdiff.inference.group_correlations import GroupCorrelations
 from princdiff.inference.relabelling import Scheme, SomeRows

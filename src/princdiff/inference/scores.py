@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaincc, gammaln, log_ndtr
 
-from princdiff.kernels.library import Kernel
+from princdiff.kernels.engine_choice import Kernel
 
 # Below this skewness the gamma law is the normal one to more digits than moments of a sample have.
 _STRAIGHT = 1e-3

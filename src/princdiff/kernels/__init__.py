@@ -18,6 +18,6 @@ To add a kernel
 library.
 """
 
-from princdiff.kernels.library import Kernel, describe_engine, engine
+from princdiff.kernels.engine_choice import Kernel, describe_engine, engine
 
 __all__ = ["Kernel", "describe_engine", "engine"]

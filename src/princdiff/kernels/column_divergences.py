@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.kernels.library import Kernel
+from princdiff.kernels.engine_choice import Kernel
 
 if TYPE_CHECKING:
     from princdiff.data.labels import Labels

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.kernels.library import Kernel
+from princdiff.kernels.engine_choice import Kernel
 
 _STEP = Kernel("pd_step", "f32* f32* f64* i64 i64 i64* f64* u8* f32*", returns="i32")
 

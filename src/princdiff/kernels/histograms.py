@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.kernels.library import Kernel
+from princdiff.kernels.engine_choice import Kernel
 
 _DISTANCE = Kernel("pd_histogram_distance", "f32* i64 i64 u8* i64* f64* i64 f64 i64 f64*", returns="i32")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.kernels.library import Kernel
+from princdiff.kernels.engine_choice import Kernel
 
 _SUMS = Kernel("pd_labelled_sums", "u8* i64 i64 f32* i64 i64 f64*", returns="i32")
 # Rows whose memberships are made numbers at a time, without the kernel.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.kernels.library import Kernel
+from princdiff.kernels.engine_choice import Kernel
 
 _MATCHED = Kernel(
     "pd_matched_rows",

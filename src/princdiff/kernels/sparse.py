@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from princdiff.kernels.library import Kernel
+from princdiff.kernels.engine_choice import Kernel
 
 _GATHER, _SCATTER = (
     {

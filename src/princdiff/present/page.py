@@ -73,7 +73,7 @@ def render(result: DifferenceResult, beside: DifferenceResult | None = None) -> 
     names = group_labels(result)
     first = leading(result)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    template = environment.from_string(_file("template.html.jinja"))
+    template = environment.from_string(_file("page.html.jinja"))
     return template.render(
         title=" and ".join(vega.labels(names)) if len(names) == 2 else f"{len(names)} groups",
         headline=unbroken(wording.headline(result)),

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from princdiff.relaxation.group_rows import GroupRows
-from princdiff.relaxation.transport import EntropicTransport, exact_plan, round_plan, squared_distances
+from princdiff.relaxation.sinkhorn import EntropicTransport
+from princdiff.relaxation.transport import exact_plan, round_plan, squared_distances
 
 Array = npt.NDArray[Any]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
-from princdiff.relaxation.bounds import Certificate, ProofEffort, upper_bound
+from princdiff.relaxation.upper_bound import Certificate, ProofEffort, upper_bound
 
 # What "auto" may spend: a share of what a comparison with its permutations takes.
 _AUTO_SORTS, _AUTO_WORK = 1_000_000, 5e7

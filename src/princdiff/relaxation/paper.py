@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from princdiff.relaxation.cutting_planes import leading
-from princdiff.relaxation.entropic import Relaxation
+from princdiff.relaxation.fast import Relaxation
 from princdiff.relaxation.transport import dual_value, exact_plan, squared_distances
 from princdiff.relaxation.two_groups import TwoGroups
 

@@ -8,7 +8,7 @@ that B has rank one leaves a concave problem with a saddle,
 
 which is worth solving for two reasons: eigenvectors of B are places to start a search from, and every plan
 M on the right is a proof that no direction is better than lambda_max(W_M). ``method="fast"`` climbs on the
-left with entropic transport and low-rank B and proves on the right (entropic.py); ``method="paper"``
+left with entropic transport and low-rank B and proves on the right (fast.py); ``method="paper"``
 is the algorithm as printed (paper.py).
 """
 
@@ -26,7 +26,7 @@ from princdiff.data.parameters import Choice, Either, Flag, Number, Whole
 from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.shared_docs import with_shared_docs
 from princdiff.printable import short_repr
-from princdiff.relaxation.entropic import Relaxation, solve_fast
+from princdiff.relaxation.fast import Relaxation, solve_fast
 from princdiff.relaxation.paper import PaperSteps, paper_relax
 from princdiff.relaxation.transport import line_divergences
 from princdiff.relaxation.two_groups import TwoGroups

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from princdiff.relaxation.entropic import solve_fast
-from princdiff.relaxation.transport import EntropicTransport, round_plan
+from princdiff.relaxation.fast import solve_fast
+from princdiff.relaxation.sinkhorn import EntropicTransport
+from princdiff.relaxation.transport import round_plan
 from princdiff.relaxation.two_groups import TwoGroups
 
 Array = npt.NDArray[Any]

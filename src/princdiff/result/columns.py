@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from princdiff.result.effects import level_effects
-from princdiff.result.explain import Kind
+from princdiff.result.shift_spread_shape import Kind
 from princdiff.tables import Coding
 
 KINDS = {"location": "shift", "scale": "spread", "shape": "shape"}

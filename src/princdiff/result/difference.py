@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from princdiff.data import parameters, validate
 from princdiff.files import write_text
 from princdiff.printable import printable
-from princdiff.result.decision import DecisionPart
 from princdiff.result.parts import (
     CertificatePart,
     ContrastPart,
@@ -28,6 +27,7 @@ from princdiff.result.parts import (
     TestPart,
     WitnessPart,
 )
+from princdiff.result.pass_or_fail import DecisionPart
 from princdiff.result.schema import to_plain
 from princdiff.tables import Coding, encode
 

@@ -18,7 +18,7 @@ from scipy.special import stdtrit
 
 from princdiff.data.labels import Labels
 from princdiff.divergences import Wasserstein2
-from princdiff.result.explain import Kind, split_difference
+from princdiff.result.shift_spread_shape import Kind, split_difference
 
 # Rows on which the chance part of a shape and the spread of an effect are measured; both scale with the rows.
 _MOST_ROWS = 5000

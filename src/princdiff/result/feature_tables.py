@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from princdiff.data.labels import Labels
 from princdiff.data.stored_columns import StoredColumns
 from princdiff.divergences import Divergence, report
-from princdiff.result import explain
+from princdiff.result import shift_spread_shape
 from princdiff.result.columns import ColumnFacts, column_table, feature_kinds, telling_columns
 from princdiff.result.effects import beyond_chance
-from princdiff.result.explain import Kind
 from princdiff.result.parts import Distribution, GroupReference, ReferencePart
+from princdiff.result.shift_spread_shape import Kind
 from princdiff.tables import Prepared
 
 REFERENCE_LEVELS = (np.arange(500) + 0.5) / 500
@@ -73,7 +73,7 @@ def single_features(
     """
     tables, kinds, flags = [], [], []
     for part, block in feature_blocks(prepared.rows):
-        own = explain.feature_table(
+        own = shift_spread_shape.feature_table(
             block, prepared.features[part], prepared.codes, prepared.groups, prepared.weights
         )
         tables.append(own)

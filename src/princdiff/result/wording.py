@@ -421,8 +421,8 @@ def test_sentence(result: DifferenceResult) -> str:
 
 def summary(result: DifferenceResult) -> str:
     """Several lines: the answer, the columns, the test, how sure the optimum is, and notes."""
+    from princdiff.present.screen import Screen
     from princdiff.present.terminal import answer
-    from princdiff.present.text_layout import Screen
 
     return "\n".join(answer(result, Screen(width=100), notes=result.notes))
 

@@ -9,7 +9,7 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from princdiff.result import explain
+from princdiff.result import shift_spread_shape
 
 _BLOCK_ELEMENTS = 1_000_000
 _SIDES = ("group", "reference")
@@ -47,10 +47,10 @@ def gene_statistics(values: NDArray | sp.csr_matrix, codes: NDArray[np.uint8], j
         block = block.toarray() if sp.issparse(block) else np.asarray(block)
         rows = np.ascontiguousarray(block.T, dtype=np.float64)
         if joint:
-            kind = explain.split_difference(rows, codes)
+            kind = shift_spread_shape.split_difference(rows, codes)
             parts.append(pd.DataFrame({"divergence": kind.total, **kind._asdict()}))
             continue
-        part = explain.feature_table(rows, np.arange(len(rows)), codes, _SIDES)
+        part = shift_spread_shape.feature_table(rows, np.arange(len(rows)), codes, _SIDES)
         for code, side in enumerate(_SIDES):
             part[f"detected {side}"] = (rows[:, codes == code] != 0).mean(axis=1)
         parts.append(part)

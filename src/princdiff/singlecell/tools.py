@@ -22,7 +22,7 @@ from princdiff.inference.permutation import permutation_test
 from princdiff.inference.permutation_result import PermutationResult
 from princdiff.inference.selection import SelectionOptions, select
 from princdiff.inference.selection_result import SelectionResult
-from princdiff.result import explain
+from princdiff.result import shift_spread_shape
 from princdiff.singlecell import cautions, genesets
 from princdiff.singlecell.anndata_input import (
     CellComparison,
@@ -299,7 +299,7 @@ class _Found:
         self, fitted: _Estimator, tested: PermutationResult | None, inside: NDArray[np.float64]
     ) -> pd.DataFrame:
         codes = self.comparison.codes
-        kind = explain.split_difference(np.ascontiguousarray(inside.T), codes)
+        kind = shift_spread_shape.split_difference(np.ascontiguousarray(inside.T), codes)
         total = np.where(kind.total > 0, kind.total, 1.0)
         count = len(self.components)
         # The test is of the comparison, and so of its first direction.
@@ -315,7 +315,7 @@ class _Found:
                 "divergence": fitted.divergences_,
                 "upper_bound": fitted.upper_bounds_,
                 "n_genes": (self.components != 0).sum(axis=1),
-                "effect": [explain.effect_size(column, codes) for column in inside.T],
+                "effect": [shift_spread_shape.effect_size(column, codes) for column in inside.T],
                 "location": kind.location / total,
                 "scale": kind.scale / total,
                 "shape": kind.shape / total,

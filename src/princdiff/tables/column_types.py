@@ -7,7 +7,6 @@ and left out with a reason. A column that is only *nearly* numeric is a fault to
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,12 +16,9 @@ from numpy.typing import NDArray
 from princdiff.tables.column_values import Part, is_code, level_name, numbers_in, parsed, spelled_alike
 from princdiff.tables.dates import NOT_COMPARED, DateError, are_dates, read_dates, varying_parts
 from princdiff.tables.frames import listed
+from princdiff.tables.identifiers import ROW_NAMES, distinct_pairs, is_numbering, names_identifier
 from princdiff.tables.levels import MAX_LEVELS, Levels
 
-_IDENTIFIER = re.compile(
-    r"(?i:index|row[ _.]?(names?|numbers?|ids?|nr)|(.*[^a-z])?(id|ids|uuid|guid)|.*[^a-z]key)|.*[a-z](Id|ID)"
-)
-_ROW_NAMES = "Unnamed: 0"
 _ONCE = "looks like an identifier: every value occurs once"
 # Of ten different values, eight numbers: then the other two are slips, not categories.
 _DIRTY_LEVELS, _DIRTY_SHARE = 10, 0.8
@@ -32,7 +28,6 @@ _SHARED_ROWS, _SHARED_PART, _FEW_VALUES = 5, 0.05, 30
 _COMMA = str.maketrans(",", ".")
 _SPACES = "\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
 _SIGNS = str.maketrans(",\N{MINUS SIGN}", ".-", "%‰°$€£¥₹'" + _SPACES)
-_MANY_ROWS = 1000
 # Fewer rows than this can hold two different numbers by accident.
 _TWO_VALUED_ROWS = 20
 _DECLARED = ("category", "boolean", "empty")
@@ -93,17 +88,6 @@ class Rules:
 
     asked: bool = False
     dates: bool = False
-
-
-def names_identifier(name: str) -> bool:
-    """Whether a column is called as identifiers and row names are.
-
-    Examples
-    --------
-    >>> names_identifier("patient_id"), names_identifier("acid")
-    (True, False)
-    """
-    return name == _ROW_NAMES or _IDENTIFIER.fullmatch(name) is not None
 
 
 def classify(
@@ -221,7 +205,7 @@ def _classify_numbers(name: str, parts: Sequence[Part], groups: NDArray, asked: 
     whole = whole or (
         names_identifier(name) and bool((numbers == np.floor(numbers))[~np.isnan(numbers)].all())
     )
-    if not asked and (name == _ROW_NAMES or (whole and _is_numbering(name, numbers, groups))):
+    if not asked and (name == ROW_NAMES or (whole and is_numbering(name, numbers, groups))):
         return Column(name, reason=_ONCE)
     two = two_valued(numbers)
     return Column(name, numbers=None if two else numbers, levels=two, remark=_remark(parts))
@@ -241,46 +225,6 @@ def two_valued(numbers: NDArray) -> Levels | None:
     return Levels(codes, (level_name(low), level_name(high)))
 
 
-def _distinct_pairs(values: NDArray, groups: NDArray) -> int:
-    """How many pairs of rows could have agreed and do not; none where some rows do agree.
-
-    Pairs within groups count, and pairs between groups too if there as well all values differ.
-    """
-    head = values[groups == groups[0]][:1000] if len(values) else values
-    if len(values) < 3 or len(np.unique(head)) < len(head):
-        return 0
-    if len(np.unique(values)) == len(values):
-        return len(values) * (len(values) - 1) // 2
-    order = np.lexsort((values, groups))
-    repeated = (np.diff(values[order]) == 0) & (np.diff(groups[order].astype(np.intp)) == 0)
-    sizes = np.bincount(groups).astype(object)
-    return 0 if repeated.any() else int((sizes * (sizes - 1) // 2).sum())
-
-
-def _is_numbering(name: str, numbers: NDArray, groups: NDArray) -> bool:
-    """Whole numbers that all differ, and not by accident.
-
-    Measurements can all differ too: a hundred incomes in whole euros usually do. So one more sign is wanted:
-    the name, the order of the rows, so many rows that some should agree by chance, or values so dense that
-    numbers drawn at random from their range would almost surely repeat (birthday problem: no repetition
-    among p pairs has probability about exp(-p / range)).
-    """
-    present = np.isfinite(numbers)
-    values, groups = numbers[present], groups[present]
-    pairs = _distinct_pairs(values, groups)
-    if not pairs:
-        return False
-    if names_identifier(name) or len(values) >= _MANY_ROWS:
-        return True
-    return pairs > 3 * (values.max() - values.min() + 1) or _increases(values, groups)
-
-
-def _increases(values: NDArray, groups: NDArray) -> bool:
-    order = np.argsort(groups, kind="stable")
-    steps = np.diff(values[order])[np.diff(groups[order].astype(np.intp)) == 0]
-    return len(steps) >= 10 and bool((steps > 0).all())
-
-
 def _classify_levels(
     name: str, parts: Sequence[Part], groups: NDArray, where: Callable[[int], str], rules: Rules
 ) -> Column:
@@ -296,7 +240,7 @@ def _classify_levels(
         levels = replace(levels, ordered=False)
     present = levels.codes >= 0
     count, rows = len(levels.names), int(present.sum())
-    if not declared and count > 2 and _distinct_pairs(levels.codes[present], groups[present]) >= 3:
+    if not declared and count > 2 and distinct_pairs(levels.codes[present], groups[present]) >= 3:
         wordy = np.mean([len(level.split()) for level in levels.names]) > 3
         return Column(name, reason="free text" if wordy else _ONCE)
     most = min(MAX_LEVELS, max(10, rows // 2))

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from princdiff.data.scratch import ScratchFile
 from princdiff.data.stored_columns import Feature, StoredColumn, StoredColumns
-from princdiff.tables.column_types import Column, Rules, classify, names_identifier, two_valued
+from princdiff.tables.column_types import Column, Rules, classify, two_valued
 from princdiff.tables.column_values import Part, read_column, text_part
 from princdiff.tables.frames import Table, listed
+from princdiff.tables.identifiers import names_identifier
 from princdiff.tables.lazy_columns import MOST_TEXTS, LazyColumns
 from princdiff.tables.levels import Levels
 

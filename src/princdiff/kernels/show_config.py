@@ -6,7 +6,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 
 from princdiff import __version__
-from princdiff.kernels.library import describe_engine
+from princdiff.kernels.engine_choice import describe_engine
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas", "joblib")
 

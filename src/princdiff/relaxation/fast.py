@@ -16,8 +16,8 @@ from scipy.optimize import minimize
 
 from princdiff.deadline import time_is_up
 from princdiff.relaxation.cutting_planes import hull_bound, leading, play
+from princdiff.relaxation.sinkhorn import EntropicTransport
 from princdiff.relaxation.transport import (
-    EntropicTransport,
     dual_value,
     exact_plan,
     round_plan,

@@ -20,8 +20,8 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from princdiff.relaxation.branch_and_bound import BranchAndBound
 from princdiff.relaxation.cutting_planes import leading
-from princdiff.relaxation.entropic import solve_fast
 from princdiff.relaxation.envelope import envelope_bound
+from princdiff.relaxation.fast import solve_fast
 from princdiff.relaxation.group_rows import GroupRows
 from princdiff.relaxation.relax import (
     MAX_CELLS,

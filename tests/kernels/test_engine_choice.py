@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import princdiff
-from princdiff.kernels import Kernel, build, describe_engine, engine, library
+from princdiff.kernels import Kernel, build, describe_engine, engine
+from princdiff.kernels.engine_choice import _load
 
 
 def run_python(code, **environment):
@@ -29,7 +30,7 @@ def test_the_environment_chooses_the_engine():
 
 def test_a_missing_library_leaves_numpy(monkeypatch, tmp_path):
     monkeypatch.setattr(build, "LIBRARY", tmp_path / "none.so")
-    found = library._load()
+    found = _load()
     assert found.name == "numpy"
     assert "not compiled" in found.reason
 
@@ -38,7 +39,7 @@ def test_a_file_that_is_no_library_leaves_numpy(monkeypatch, tmp_path):
     broken = tmp_path / "broken.so"
     broken.write_bytes(b"no library")
     monkeypatch.setattr(build, "LIBRARY", broken)
-    assert "cannot be loaded" in library._load().reason
+    assert "cannot be loaded" in _load().reason
 
 
 def test_without_a_compiler_building_says_so(monkeypatch, tmp_path, capsys):
@@ -66,7 +67,7 @@ def test_a_library_of_other_sources_is_not_used(monkeypatch):
         pytest.skip(f"needs the compiled library: {engine().reason}")
     monkeypatch.setattr(build, "fingerprint", lambda: "another")
     with pytest.warns(UserWarning, match="older than their sources"):
-        assert library._load().name == "numpy"
+        assert _load().name == "numpy"
 
 
 def test_arrays_of_another_type_or_layout_are_refused():

@@ -8,7 +8,7 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from princdiff.data import ordering
-from princdiff.data.ordering import normal_quantiles, stable_order
+from princdiff.data.column_ranks import normal_quantiles, stable_order
 
 
 def columns(n_rows):

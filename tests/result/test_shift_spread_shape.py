@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from oracles import between_groups
 from princdiff.data.labels import Labels
 from princdiff.divergences import Wasserstein2
-from princdiff.result.explain import Kind, effect_size, feature_table, split_difference
+from princdiff.result.shift_spread_shape import Kind, effect_size, feature_table, split_difference
 
 
 def drawn(seed, sizes, n_columns=4, kind="continuous"):
@@ -193,7 +193,7 @@ def test_feature_table(weighted, monkeypatch):
     if not weighted:
         np.testing.assert_allclose(table["sd control"], values[:, codes == 1].std(axis=1))
     # In blocks of features the same.
-    monkeypatch.setattr("princdiff.result.explain._BLOCK_ELEMENTS", 30)
+    monkeypatch.setattr("princdiff.result.shift_spread_shape._BLOCK_ELEMENTS", 30)
     pd.testing.assert_frame_equal(feature_table(values, names, codes, ["case", "control"], weights), table)
 
 

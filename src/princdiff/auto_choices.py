@@ -1,7 +1,7 @@
-"""Every "auto": what is worth its time on a table of this size, and what suits its columns.
+"""What `compare` chooses where the user did not: which divergence suits the columns, what is worth its time.
 
-Decisions live here and nowhere else, as functions of sizes and kinds that a test can call. Each limit is a
-number of elementary steps; `docs/constants.md` says how it was measured.
+Choices are functions of sizes and kinds that a test can call. Each limit is a number of elementary steps;
+`docs/constants.md` says how it was measured.
 """
 
 from __future__ import annotations

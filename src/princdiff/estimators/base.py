@@ -23,8 +23,8 @@ from princdiff.deadline import OutOfTime, time_is_up, undivided
 from princdiff.divergences import Divergence, Wasserstein2, get, report
 from princdiff.inference.number_of_directions import remainder_pvalue
 from princdiff.inference.ruling_flags import warn_of_ruling_flags
-from princdiff.relaxation.bounds import Certificate
 from princdiff.relaxation.certificate import certify, not_below
+from princdiff.relaxation.upper_bound import Certificate
 from princdiff.solvers.effort import SearchSettings
 from princdiff.solvers.growing_samples import first_sample, solve_growing
 from princdiff.solvers.relax_and_tighten import relaxed_starts

@@ -8,13 +8,13 @@ import scipy.sparse as sp
 
 from princdiff.datasets import make_block_gaussians, make_gaussian_pair
 from princdiff.relaxation import bounds as certificate_module
-from princdiff.relaxation.bounds import ProofEffort, upper_bound
 from princdiff.relaxation.envelope import best_on_arc, envelope_bound, quadratics
 from princdiff.relaxation.relax import marginal_divergences
 from princdiff.relaxation.sliced_plan import sliced_coupling
 from princdiff.relaxation.sparse_bounds import best_support_bound, largest_diagonals, threshold_bound
 from princdiff.relaxation.transport import line_divergences
 from princdiff.relaxation.two_groups import TwoGroups
+from princdiff.relaxation.upper_bound import ProofEffort, upper_bound
 
 
 def divergences(X, y, V):

@@ -1,0 +1,66 @@
+"""Columns that number or name the rows, such as patient_id: they always differ and measure nothing."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+_IDENTIFIER = re.compile(
+    r"(?i:index|row[ _.]?(names?|numbers?|ids?|nr)|(.*[^a-z])?(id|ids|uuid|guid)|.*[^a-z]key)|.*[a-z](Id|ID)"
+)
+ROW_NAMES = "Unnamed: 0"
+# So many whole numbers that all differ are no measurements: some would agree by chance.
+_MANY_ROWS = 1000
+
+
+def names_identifier(name: str) -> bool:
+    """Whether a column is called as identifiers and row names are.
+
+    Examples
+    --------
+    >>> names_identifier("patient_id"), names_identifier("acid")
+    (True, False)
+    """
+    return name == ROW_NAMES or _IDENTIFIER.fullmatch(name) is not None
+
+
+def distinct_pairs(values: NDArray, groups: NDArray) -> int:
+    """How many pairs of rows could have agreed and do not; none where some rows do agree.
+
+    Pairs within groups count, and pairs between groups too if there as well all values differ.
+    """
+    head = values[groups == groups[0]][:1000] if len(values) else values
+    if len(values) < 3 or len(np.unique(head)) < len(head):
+        return 0
+    if len(np.unique(values)) == len(values):
+        return len(values) * (len(values) - 1) // 2
+    order = np.lexsort((values, groups))
+    repeated = (np.diff(values[order]) == 0) & (np.diff(groups[order].astype(np.intp)) == 0)
+    sizes = np.bincount(groups).astype(object)
+    return 0 if repeated.any() else int((sizes * (sizes - 1) // 2).sum())
+
+
+def is_numbering(name: str, numbers: NDArray, groups: NDArray) -> bool:
+    """Whole numbers that all differ, and not by accident.
+
+    Measurements can all differ too: a hundred incomes in whole euros usually do. So one more sign is wanted:
+    the name, the order of the rows, so many rows that some should agree by chance, or values so dense that
+    numbers drawn at random from their range would almost surely repeat (birthday problem: no repetition
+    among p pairs has probability about exp(-p / range)).
+    """
+    present = np.isfinite(numbers)
+    values, groups = numbers[present], groups[present]
+    pairs = distinct_pairs(values, groups)
+    if not pairs:
+        return False
+    if names_identifier(name) or len(values) >= _MANY_ROWS:
+        return True
+    return pairs > 3 * (values.max() - values.min() + 1) or _increases(values, groups)
+
+
+def _increases(values: NDArray, groups: NDArray) -> bool:
+    order = np.argsort(groups, kind="stable")
+    steps = np.diff(values[order])[np.diff(groups[order].astype(np.intp)) == 0]
+    return len(steps) >= 10 and bool((steps > 0).all())
