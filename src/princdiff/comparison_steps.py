@@ -34,6 +34,7 @@ from princdiff.inference.selection_result import SelectionResult
 from princdiff.inference.stability import StabilityOptions, run_half_samples
 from princdiff.progress import progress_bar
 from princdiff.result import feature_tables, held_out, shift_spread_shape
+from princdiff.result.columns import ColumnFacts, telling_columns
 from princdiff.result.effects import Effect, averaged, direction_effect
 from princdiff.result.parts import (
     CertificatePart,
@@ -70,6 +71,8 @@ class Comparison:
         # What is reported of every column has to be computed, whatever else is left out.
         self.budget = Budget.of(run, prepared.rows.shape)
         self.telling: list[str] = []
+        # How clearly each statistic of a number spoke, where columns were named.
+        self.seen: NDArray[np.float64] | None = None
         kinds = prepared.kinds
         self.divergence, self.why_divergence = auto_choices.choose_divergence(
             options.divergence, prepared.rows, kinds
@@ -347,6 +350,7 @@ class Comparison:
             self.notes.append("time budget: the columns were not tested")
             return nothing, SelectionPart(control=control), _no_relations(self.data.groups)
         chosen = found.table.set_axis(names)
+        self.seen = None if found.statistics is None else found.statistics.to_numpy(float)
         # A pair that is not named must not lend its p-value to a column that did not change on its own.
         alone = chosen["column"].map(found.columns.set_index("column")["pvalue_adj"])
         own = chosen["pvalue_adj"].where(chosen["selected"], np.maximum(chosen["pvalue_adj"], alone))
@@ -405,7 +409,7 @@ class Comparison:
         if self.problem.scale == "pooled":
             deviations = self.problem.samples.deviation
         rng = self.how.rng("explanation")
-        alone, beyond, flags = feature_tables.single_features(self.data, deviations, rng)
+        single = feature_tables.single_features(self.data, deviations, rng)
         head = pd.DataFrame(
             {
                 "feature": list(self.data.features),
@@ -418,26 +422,31 @@ class Comparison:
                 "stability": stability,
             }
         )
-        features = pd.concat([head, alone.drop(columns="feature")], axis=1)
+        features = pd.concat([head, single.table.drop(columns="feature")], axis=1)
         for number in range(1, len(fit.components_)):
             features[f"weight {number + 1}"] = fit.components_[number]
             features[f"share {number + 1}"] = fit.shares_[number]
-        table, columns, telling = feature_tables.result_tables(self.data, features, beyond, flags)
-        self.telling = telling
-        for name in telling:
+        table, columns, facts = feature_tables.result_tables(self.data, features, single, self.seen)
+        self.telling = telling_columns(facts)
+        for name in self.telling:
             self.notes.append(
                 f"column {name!r} determines the group of every row; if it is the grouping itself, "
                 f"leave it out with exclude=[{name!r}]"
             )
-        return feature_tables.with_differences(table, columns, self._differences(table))
+        return feature_tables.with_differences(table, columns, self._differences(table, facts))
 
-    def _differences(self, table: pd.DataFrame) -> pd.DataFrame:
+    def _differences(self, table: pd.DataFrame, facts: ColumnFacts) -> pd.DataFrame:
         """Differences in the columns' own units, of features that differ on their own."""
         alone = table[table["selected"] & (table["reason"] == "alone")]
         if len(self.data.groups) > 2 or self.problem.scale == "within":
             alone = alone.head(0)
         kinds = dict(zip(alone["feature"], alone["kind"], strict=True))
-        return selected_effects(self.problem, kinds)
+        changes = {self.data.features[place]: change for place, change in facts.changes.items()}
+        kinds |= {name: "median" for name in kinds if name in changes and changes[name].measure == "median"}
+        values = {
+            name: float(changes[name].measure) for name in changes if changes[name].kind == "proportion"
+        }
+        return selected_effects(self.problem, kinds, values=values, filled=self.data.filled)
 
     # What is kept for pictures and for new rows.
 

@@ -197,7 +197,7 @@ def test_summary_is_that_of_the_scores():
     rng = np.random.default_rng(12)
     scores = rng.exponential(size=(100, 6)).astype(np.float32)
     scores[0, 2] = 30.0
-    found = summarise_alone(AloneScores(scores, scores, np.arange(6), scores[0], scores[0]))
+    found = summarise_alone(AloneScores(scores, scores, np.arange(6), scores[0], scores[0], np.zeros((6, 7))))
     np.testing.assert_array_equal(found.pvalue, permutation_pvalue(scores))
     np.testing.assert_array_equal(found.adjusted, step_down_pvalues(scores))
     np.testing.assert_array_equal(found.feature_adjusted, found.adjusted)

@@ -18,6 +18,15 @@ RNG = np.random.default_rng(0)
 DAY = datetime.date(2024, 5, 17)
 
 
+def test_text_of_many_levels_that_recur_is_a_category_with_the_rare_ones_pooled():
+    rng = np.random.default_rng(0)
+    towns = rng.integers(0, 70, 3000)
+    prepared = two([f"town {n}" for n in towns[:1500]], [f"town {n}" for n in towns[1500:]])
+    assert sum(name.startswith("c = town") for name in prepared.features) == 64
+    assert prepared.features[-1] == "c = other levels"
+    assert any("6 levels" in note for note in prepared.notes)
+
+
 @pytest.mark.parametrize(
     "column",
     [

@@ -275,3 +275,12 @@ def test_nul_characters_are_no_missing_values(tmp_path):
     path.write_bytes(b"a,b\n1,\0\n2,x\n3,y\n")
     with pytest.raises(ValueError, match=r"table\.csv holds NUL characters"):
         read(path, "X")
+
+
+def test_none_is_a_word_among_words_and_a_gap_among_numbers(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("improved,score,empty\nNone,1.5,None\nSome,None,None\nMarked,2,None\n")
+    frame = read(path).values
+    assert frame["improved"].tolist() == ["None", "Some", "Marked"]
+    np.testing.assert_array_equal(frame["score"], [1.5, np.nan, 2.0])
+    assert frame["empty"].tolist() == ["None"] * 3

@@ -178,6 +178,11 @@ class Samples:
         return self.rows.columns_per_pass if isinstance(self.rows, RowChunks | StoredColumns) else None
 
     @property
+    def largest_sample(self) -> int | None:
+        """Rows of a sample that fits into the memory beside everything else; None: of any number."""
+        return self.rows.largest_sample if isinstance(self.rows, RowChunks | StoredColumns) else None
+
+    @property
     def streamed(self) -> bool:
         """Whether a pass over the rows is what costs, since they are read from where they lie each time."""
         return isinstance(self.rows, RowChunks)

@@ -151,6 +151,11 @@ class StoredColumns:
     def _is_small(self, n_rows: int, n_features: int) -> bool:
         return n_rows * n_features * self.dtype.itemsize * _ARRAY_SHARE <= self.memory
 
+    @property
+    def largest_sample(self) -> int:
+        """Rows of a sample that is made in memory."""
+        return self.memory // (_ARRAY_SHARE * self.dtype.itemsize * max(1, self.shape[1]))
+
     def block(self, start: int, stop: int) -> NDArray:
         """Consecutive rows, in memory."""
         stop = min(stop, self.shape[0])

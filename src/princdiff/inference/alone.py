@@ -25,6 +25,7 @@ from princdiff.inference.contrasts import MANY_ROWS, Contrasts, Relabellings
 from princdiff.inference.feature_columns import (
     MOST_VALUES,
     N_COLUMNS,
+    STATISTICS,
     RankFunctions,
     expected_skewness,
     feature_lines,
@@ -75,6 +76,8 @@ class AloneScores:
         are added up and scored again rank a clear difference first, and no longer say how clear it is.
     observed_features : array of shape (n_features,)
         The same of the features.
+    observed_statistics : array of shape (n_features, n_statistics)
+        The same of each of `feature_columns.STATISTICS`, not adjusted for their number; zero for flags.
     """
 
     units: NDArray[np.float32]
@@ -82,6 +85,7 @@ class AloneScores:
     unit_of: NDArray[np.intp]
     observed_units: NDArray[np.float64]
     observed_features: NDArray[np.float64]
+    observed_statistics: NDArray[np.float64]
 
     def first(self, n_labellings: int) -> AloneScores:
         """The scores of the first labellings only."""
@@ -208,6 +212,7 @@ def alone_scores(
     binary, few = n_values <= 2, (n_values > 2) & (n_values <= MOST_VALUES)
     features = np.zeros((labellings.n_labellings, n_features), dtype=np.float32)
     observed = np.zeros(n_features)
+    by_statistic = np.zeros((n_features, len(STATISTICS)))
     pearson = _PearsonSums(unit_of, binary, labellings.n_labellings)
     ranks = RankFunctions(labellings.n_rows, labellings.weights)
 
@@ -239,6 +244,7 @@ def alone_scores(
         single = statistic_scores(statistics_of(between, shares if own_few else None), prior)
         if own_few:
             single = np.concatenate([single, _clearest_value(between, labellings.n_groups)], axis=2)
+        by_statistic[batch, : single.shape[2]] = single[0]
         return added_scores(single), best_of_several(single[0].max(axis=1), single.shape[2]), None
 
     batches = [
@@ -253,7 +259,7 @@ def alone_scores(
         observed[batch] = own
         pearson.add(sums)
     unit_scores, clearest = _unit_scores(features, observed, unit_of, pearson, labellings.n_groups)
-    return AloneScores(unit_scores, features, unit_of, clearest, observed)
+    return AloneScores(unit_scores, features, unit_of, clearest, observed, by_statistic)
 
 
 def _clearest_value(between: NDArray[np.float32], n_groups: int) -> NDArray[np.float32]:

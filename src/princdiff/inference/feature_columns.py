@@ -31,6 +31,8 @@ N_COLUMNS = 3 + N_TERMS
 _TABLE_ROWS, _BLOCK_POINTS = 200_000, 65_536
 # With this many values or fewer, each value is looked at as well, as if it were a level of a category.
 MOST_VALUES = 12
+STATISTICS = ("mean", "spread", "frequent value", "ranks", "smooth", "all values", "one value")
+"""What is looked at in a number; the last two where it has few values."""
 
 
 def legendre_integrals(points: NDArray[np.float64], n_terms: int) -> NDArray[np.float64]:

@@ -39,7 +39,14 @@ _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 MEASURES = ("mean", "proportion", "sd", *(f"{100 * level:.0f} % quantile" for level in _QUANTILES))
 
 
-def selected_effects(problem: Problem, kinds: Mapping[str, str], alpha: float = 0.05) -> pd.DataFrame:
+def selected_effects(
+    problem: Problem,
+    kinds: Mapping[str, str],
+    alpha: float = 0.05,
+    *,
+    values: Mapping[str, float] | None = None,
+    filled: Mapping[str, NDArray[np.intp]] | None = None,
+) -> pd.DataFrame:
     """Differences of selected features, with intervals that allow for the selection.
 
     Parameters
@@ -48,9 +55,13 @@ def selected_effects(problem: Problem, kinds: Mapping[str, str], alpha: float = 
         Rows in memory, of two groups.
     kinds : mapping of str to str
         The selected features, and what changed: "spread" is the standard deviation, "shape" a
-        quantile, anything else of the mean or proportion.
+        quantile, "median" this one, anything else of the mean or proportion.
     alpha : float, default=0.05
         Share of the intervals that may miss, on average.
+    values : mapping of str to float, optional
+        Features of which the proportion of one value changed.
+    filled : mapping of str to int arrays, optional
+        Rows of a feature that were filled, and do not count.
 
     Returns
     -------
@@ -73,9 +84,20 @@ def selected_effects(problem: Problem, kinds: Mapping[str, str], alpha: float = 
     rows = problem.rows.tocsc() if sp.issparse(problem.rows) else problem.rows
     records = []
     for name, kind in kinds.items():
-        column = rows[:, [place[name]]]
-        values = (column.toarray() if sp.issparse(column) else np.asarray(column)).ravel()
-        records.append(described_effect(values.astype(np.float64), kind, sampling, coverage))
+        stored = rows[:, [place[name]]]
+        column = (stored.toarray() if sp.issparse(stored) else np.asarray(stored)).ravel().astype(np.float64)
+        own = sampling
+        if filled and name in filled:
+            kept = np.delete(np.arange(len(column)), filled[name])
+            column, own = column[kept], sampling.take(kept)
+        if not 0 < own.second.sum() < len(own.second):
+            # A group without any value.
+            records.append(("", _UNKNOWN))
+        elif values and name in values:
+            effect = effect_interval((column == values[name]).astype(np.float64), own, coverage)
+            records.append((f"proportion of {name} = {values[name]:.6g}", effect))
+        else:
+            records.append(described_effect(column, kind, own, coverage))
     table = pd.DataFrame(
         [(measure, *effect) for measure, effect in records],
         columns=["measure", "difference", "low", "high"],
@@ -98,6 +120,8 @@ def described_effect(
     """
     if kind == "spread":
         return "sd", spread_interval(values, sampling, coverage)
+    if kind == "median":
+        return MEASURES[3 + _QUANTILES.index(0.5)], quantile_interval(values, 0.5, sampling, coverage)
     if kind == "shape":
         # Five are estimated and one is reported.
         each = 1 - (1 - coverage) / len(_QUANTILES)
@@ -223,6 +247,16 @@ class Sampling:
     blocks: NDArray[np.intp] | None = None
     whole: bool = False
     covariates: NDArray[np.float64] | None = None
+
+    def take(self, rows: NDArray[np.intp]) -> Sampling:
+        """Some of the rows."""
+        return Sampling(
+            self.second[rows],
+            None if self.weights is None else self.weights[rows],
+            None if self.blocks is None else self.blocks[rows],
+            self.whole,
+            None if self.covariates is None else self.covariates[rows],
+        )
 
     @classmethod
     def of(cls, problem: Problem) -> Sampling:

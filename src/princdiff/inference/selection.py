@@ -34,6 +34,8 @@ from princdiff.inference.alone import (
 from princdiff.inference.contrasts import Relabellings
 from princdiff.inference.covariates import without_covariates
 from princdiff.inference.direction_features import features_of_directions
+from princdiff.inference.doubtful_pairs import DoubtfulPairs
+from princdiff.inference.feature_columns import STATISTICS
 from princdiff.inference.features_of_pairs import FeatureFacts, features_that_explain
 from princdiff.inference.minimal_set import minimal_set
 from princdiff.inference.permuted_problem import standardised_within
@@ -247,7 +249,13 @@ def _minimal(problem: Problem, run: Run, options: SelectionOptions) -> Selection
     control = f"features are taken out until the rest does not differ at level {options.alpha:g}"
     empty = pd.DataFrame()
     return SelectionResult(
-        found.selected, table, empty, empty, control, options.n_permutations + 1, found.complement_pvalue
+        found.selected,
+        table,
+        empty,
+        empty,
+        control,
+        options.n_permutations + 1,
+        complement_pvalue=found.complement_pvalue,
     )
 
 
@@ -330,9 +338,24 @@ class _Selection:
             adjusted = adjusted / (self._shares.alone + self._shares.pairs)
             alone, together = adjusted[:n_units], adjusted[n_units:-1]
         self._name_columns(np.minimum(alone, 1.0))
-        together = np.minimum(together, 1.0)
+        together = self._without_doubtful(pairs.pairs, np.minimum(together, 1.0))
         self._relations = self._listed(pairs, together)
         self._name_pairs(pairs.pairs, together)
+
+    def _without_doubtful(
+        self, pairs: NDArray[np.intp], adjusted: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """P-values of pairs, 1 for those that only seem to differ."""
+        adjusted = adjusted.copy()
+        for place in np.flatnonzero(adjusted <= self._alpha):
+            if self._doubtful_pairs.doubtful(*pairs[place].tolist()):
+                adjusted[place] = 1.0
+        return adjusted
+
+    @cached_property
+    def _doubtful_pairs(self) -> DoubtfulPairs:
+        problem = self._problem
+        return DoubtfulPairs.of(problem.rows, problem.codes, problem.units, problem.kinds)
 
     def relations_to_named(self) -> None:
         """Features whose relation to a named one, or to the product of two of them, differs."""
@@ -357,7 +380,9 @@ class _Selection:
         np.minimum.at(self._adjusted, triples[:, 2], adjusted)
         for position in np.argsort(adjusted, kind="stable")[: np.count_nonzero(adjusted <= self._alpha)]:
             *partners, feature = triples[position].tolist()
-            self._name_together(feature, [partner for partner in partners if partner >= 0])
+            partners = [partner for partner in partners if partner >= 0]
+            if not any(self._doubtful_pairs.doubtful(partner, feature) for partner in partners):
+                self._name_together(feature, partners)
 
     def relations_of_threes(self) -> None:
         """Features of which three go together differently: one with the product of two others."""
@@ -507,7 +532,13 @@ class _Selection:
             }
         )
         return SelectionResult(
-            self._selected, table, columns, self._relations, self._control(), self._labellings.n_labellings
+            self._selected,
+            table,
+            columns,
+            self._relations,
+            self._control(),
+            self._labellings.n_labellings,
+            pd.DataFrame(alone.observed_statistics, columns=list(STATISTICS)),
         )
 
     def _monte_carlo_error(self) -> NDArray[np.float64]:

@@ -37,6 +37,10 @@ class SelectionResult:
         What is controlled, in words.
     n_labellings : int
         Relabellings behind the p-values, the observed one included.
+    statistics : DataFrame with one row per feature, or None
+        What was looked at in each number (``mean``, ``spread``, ``frequent value``, ``ranks``, ``smooth``,
+        and ``all values`` and ``one value`` where they are few): -log of an approximate p-value, not
+        adjusted. Zeros for flags.
     complement_pvalue : float or None
         For "minimal": permutation p-value of the features not selected. Descriptive, since the same rows were
         used to choose.
@@ -56,6 +60,7 @@ class SelectionResult:
     relations: pd.DataFrame
     control: str
     n_labellings: int
+    statistics: pd.DataFrame | None = None
     complement_pvalue: float | None = None
 
     __repr__ = short_repr

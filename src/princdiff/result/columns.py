@@ -7,14 +7,15 @@ sentences here are what people quote, so they speak of means, proportions and le
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from princdiff.result.clearest_change import Change
 from princdiff.result.effects import level_effects
 from princdiff.result.shift_spread_shape import Kind
 from princdiff.tables import Coding
@@ -23,8 +24,11 @@ KINDS = {"location": "shift", "scale": "spread", "shape": "shape"}
 _SHOWN_LEVELS = 3
 # What moves is called a shift also where it spreads more than it moves: prices and counts do both.
 _SHIFT_SHARE = 0.3
+# A number whose smallest value is below this part of its mean may be a size, of which one tells per cent.
+_SIZED = 0.8
 ARROW = " → "
 MOST_ARROWS = 3
+NOTHING = "–"
 """With more groups a chain of arrows is not read: the lowest and the highest are shown."""
 
 
@@ -48,6 +52,10 @@ class ColumnFacts:
         Row weights.
     groups : list of str
         Names of the groups.
+    lowest : array of shape (n_features,)
+        Smallest value of each feature.
+    changes : dict of int to Change
+        What is shown of a feature, where it is not its mean or standard deviation.
     """
 
     features: pd.DataFrame
@@ -57,6 +65,8 @@ class ColumnFacts:
     codes: NDArray[np.uint8]
     weights: NDArray[np.float64] | None
     groups: Sequence[str]
+    lowest: NDArray[np.float64]
+    changes: Mapping[int, Change] = field(default_factory=dict)
 
     def means(self, feature: int) -> list[float]:
         """Mean of a feature in each group; for a flag, its proportion."""
@@ -87,9 +97,14 @@ def feature_kinds(facts: ColumnFacts) -> tuple[list[str], NDArray[np.float64]]:
     """
     kinds, effects = [], np.sqrt(facts.beyond.total)
     declared = [kind for coding in facts.codings for kind in coding.kinds]
+    for feature, change in facts.changes.items():
+        if change.effect is not None:
+            effects[feature] = change.effect
     for feature, flag in enumerate(facts.flags):
         parts = {name: float(part[feature]) for name, part in facts.beyond._asdict().items()}
-        if declared[feature] == "missing":
+        if feature in facts.changes:
+            kinds.append(facts.changes[feature].kind)
+        elif declared[feature] == "missing":
             kinds.append("missing")
         elif flag or declared[feature] in ("flag", "level"):
             kinds.append("proportion")
@@ -192,9 +207,12 @@ def _described(
     value = max(values, key=lambda feature: effects[feature])
     part = coding.feature_levels[value - members.start]
     if facts.flags[value]:
-        change = proportions(facts.means(value))
+        # Of zeros and ones, the ones.
+        change = f"{coding.feature_levels[value - members.start] or 1}: {proportions(facts.means(value))}"
+    elif value in facts.changes:
+        change = _clearest(facts.changes[value])
     else:
-        change = _moved(facts, value, kinds[value])
+        change = _moved(facts, value, kinds[value], coding.type == "ordered")
     if part:
         change = f"{part}: {change}"
     found = _Description(coding.type, kinds[value], float(effects[value]), change)
@@ -220,7 +238,8 @@ def _category(coding: Coding, members: range, facts: ColumnFacts) -> _Descriptio
         return _Description(coding.type, "proportion", whole, change)
     single, whole = level_effects(shares, facts.codes, facts.weights)
     moved = np.ptp(shares, axis=0)
-    order = np.lexsort((-moved, -single))
+    # In points and not beside its chance error, by which the rarest level would be shown first.
+    order = np.lexsort((-single, -moved))
     rows = facts.features.iloc[list(members)]
     named = rows["selected"].to_numpy(bool) & (rows["reason"] == "alone").to_numpy()
     # Levels that differ clearly; where none does, the one that moved most.
@@ -233,14 +252,23 @@ def _missing(facts: ColumnFacts, feature: int) -> str:
     return f"missing {proportions(facts.means(feature))}"
 
 
-def _moved(facts: ColumnFacts, feature: int, kind: str) -> str:
+def _clearest(change: Change) -> str:
+    """What changed most clearly in a number."""
+    if change.kind == "proportion":
+        return f"{change.measure}: {proportions(change.figures)}"
+    return f"{change.measure} {from_to(change.figures, numbers(change.figures))}"
+
+
+def _moved(facts: ColumnFacts, feature: int, kind: str, ordered: bool) -> str:
     """A number: its means, or its standard deviations where the spread changed."""
     if kind == "spread":
         deviations = facts.deviations(feature)
         return f"sd {from_to(deviations, numbers(deviations))}"
     means = facts.means(feature)
     text = f"mean {from_to(means, numbers(means))}"
-    if kind == "shift" and len(means) == 2 and means[0] * means[1] > 0:
+    # Of a year, a temperature or a logarithm zero is no size, and a part of it means nothing.
+    sized = 0 <= facts.lowest[feature] <= _SIZED * min(means) and min(means) > 0
+    if kind == "shift" and len(means) == 2 and sized and not ordered:
         change = 100 * (means[1] / means[0] - 1)
         if 0.05 <= abs(change) < 1000:
             text += f" ({change:+.0f} %)" if abs(change) >= 10 else f" ({change:+.2g} %)"
@@ -268,7 +296,8 @@ def from_to(values: Sequence[float], texts: Sequence[str]) -> str:
     """
     if len(values) <= MOST_ARROWS:
         return ARROW.join(texts)
-    order = sorted(range(len(values)), key=lambda place: values[place])
+    known = [place for place in range(len(values)) if not math.isnan(values[place])]
+    order = sorted(known, key=lambda place: values[place])
     return f"{texts[order[0]]} to {texts[order[-1]]}"
 
 
@@ -282,7 +311,13 @@ def percentages(values: Sequence[float]) -> list[str]:
     """
     percents = [100 * value for value in values]
     for digits in (0, 1, 2, 3):
-        if _tells(percents, [round(percent, digits) for percent in percents]):
+        rounded = [round(percent, digits) for percent in percents]
+        # What is not none must not be shown as none, nor what is not all as all.
+        vanishes = any(
+            (percent > 0 and shown == 0) or (percent < 100 and shown == 100)
+            for percent, shown in zip(percents, rounded, strict=True)
+        )
+        if _tells(percents, rounded) and not vanishes:
             break
     return [f"{percent:.{digits}f} %" if percent else "0 %" for percent in percents]
 
@@ -294,13 +329,22 @@ def numbers(values: Sequence[float]) -> list[str]:
     --------
     >>> numbers([81.13, 104.8]), numbers([1999.32, 1999.54])
     (['81.1', '105'], ['1999.3', '1999.5'])
+    >>> numbers([3.5, float("nan"), 4.0])
+    ['3.5', '–', '4']
     """
-    texts = [number(value) for value in values]
+    known = [value for value in values if not math.isnan(value)]
+    if len(known) < len(values):
+        # A group without any value.
+        texts = iter(numbers(known))
+        return [NOTHING if math.isnan(value) else next(texts) for value in values]
+    texts_of = [number(value) for value in values]
     for digits in range(1, 5):
-        if _tells(values, [float(text) for text in texts]) or any("e" in text for text in texts):
+        if not known or _tells(values, [float(text) for text in texts_of]):
             break
-        texts = [f"{value:.{digits}f}" for value in values]
-    return texts
+        if any("e" in text for text in texts_of):
+            break
+        texts_of = [f"{value:.{digits}f}" for value in values]
+    return texts_of
 
 
 def _tells(values: Sequence[float], rounded: Sequence[float]) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,8 @@ from princdiff.data.labels import Labels
 from princdiff.data.stored_columns import StoredColumns
 from princdiff.divergences import Divergence, report
 from princdiff.result import shift_spread_shape
-from princdiff.result.columns import ColumnFacts, column_table, feature_kinds, telling_columns
+from princdiff.result.clearest_change import Change, clearest_change
+from princdiff.result.columns import ColumnFacts, column_table, feature_kinds
 from princdiff.result.effects import beyond_chance
 from princdiff.result.parts import Distribution, GroupReference, ReferencePart
 from princdiff.result.shift_spread_shape import Kind
@@ -47,9 +49,30 @@ def feature_blocks(rows: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         yield part, np.ascontiguousarray(block.T, dtype=np.float64)
 
 
+class SingleFeatures(NamedTuple):
+    """Each feature on its own.
+
+    Attributes
+    ----------
+    table : DataFrame
+        Columns feature, divergence, location, scale, shape, then mean and sd of each group.
+    beyond : Kind
+        What is beyond chance, in squared standard deviations within the groups.
+    flags : bool array of shape (n_features,)
+        Features that take the values 0 and 1 only.
+    lowest : array of shape (n_features,)
+        Their smallest values.
+    """
+
+    table: pd.DataFrame
+    beyond: Kind
+    flags: NDArray[np.bool_]
+    lowest: NDArray[np.float64]
+
+
 def single_features(
     prepared: Prepared, deviations: NDArray[np.float64] | None, rng: np.random.Generator
-) -> tuple[pd.DataFrame, Kind, NDArray[np.bool_]]:
+) -> SingleFeatures:
     """Each feature on its own.
 
     Parameters
@@ -64,14 +87,13 @@ def single_features(
 
     Returns
     -------
-    table : DataFrame
-        Columns feature, divergence, location, scale, shape, then mean and sd of each group.
-    beyond : Kind
-        What is beyond chance, in squared standard deviations within the groups.
-    flags : bool array of shape (n_features,)
-        Features that take the values 0 and 1 only.
+    SingleFeatures
+
+    Notes
+    -----
+    Values that were filled are no measurements: they do not count.
     """
-    tables, kinds, flags = [], [], []
+    tables, kinds, flags, lowest = [], [], [], []
     for part, block in feature_blocks(prepared.rows):
         own = shift_spread_shape.feature_table(
             block, prepared.features[part], prepared.codes, prepared.groups, prepared.weights
@@ -80,18 +102,76 @@ def single_features(
         found = Kind(*(own[name].to_numpy() for name in Kind._fields))
         kinds.append(beyond_chance(block, prepared.codes, prepared.weights, rng, found))
         flags.append(((block == 0) | (block == 1)).all(axis=1))
+        lowest.append(block.min(axis=1))
     table = pd.concat(tables, ignore_index=True)
+    beyond = Kind(*(np.concatenate(parts) for parts in zip(*kinds, strict=True)))
+    for place, feature in enumerate(prepared.features):
+        if feature in prepared.filled:
+            own, parts = _observed_only(prepared, place, rng)
+            table.loc[place, list(own)] = list(own.values())
+            for array, value in zip(beyond, parts, strict=True):
+                array[place] = value
     if deviations is not None:
         square = np.where(deviations > 0, deviations, np.inf) ** 2
         for name in ("divergence", "location", "scale", "shape"):
             table[name] = table[name].to_numpy() / square
-    beyond = Kind(*(np.concatenate(parts) for parts in zip(*kinds, strict=True)))
-    return table, beyond, np.concatenate(flags)
+    return SingleFeatures(table, beyond, np.concatenate(flags), np.concatenate(lowest))
+
+
+def _observed_only(
+    prepared: Prepared, place: int, rng: np.random.Generator
+) -> tuple[dict[str, float], tuple[float, float, float]]:
+    """A feature without its filled values: its line of the table, and what is beyond chance."""
+    values, codes, weights, present = observed(prepared, place)
+    names = [f"{what} {group}" for group in prepared.groups for what in ("mean", "sd")]
+    line = dict.fromkeys(("divergence", *Kind._fields), 0.0) | dict.fromkeys(names, np.nan)
+    if len(present) < 2:
+        for code in present:
+            mean = np.average(values, weights=weights)
+            square = np.average((values - mean) ** 2, weights=weights)
+            group = prepared.groups[code]
+            line |= {f"mean {group}": float(mean), f"sd {group}": float(np.sqrt(square))}
+        return line, (0.0, 0.0, 0.0)
+    groups = [prepared.groups[code] for code in present]
+    # A group without values has no mean, and is left out of the difference.
+    codes = np.searchsorted(present, codes).astype(np.uint8)
+    table = shift_spread_shape.feature_table(
+        values[None], [prepared.features[place]], codes, groups, weights
+    ).drop(columns="feature")
+    line |= {str(name): float(value) for name, value in table.iloc[0].items()}
+    beyond = beyond_chance(values[None], codes, weights, rng)
+    return line, (float(beyond.location[0]), float(beyond.scale[0]), float(beyond.shape[0]))
+
+
+def observed(
+    prepared: Prepared, place: int
+) -> tuple[NDArray[np.float64], NDArray[np.uint8], NDArray[np.float64] | None, NDArray[np.uint8]]:
+    """Values of a feature that were not filled, their groups and weights, and the groups that have any."""
+    values = column_of(prepared.rows, place)
+    codes, weights = prepared.codes, prepared.weights
+    filled = prepared.filled.get(prepared.features[place])
+    if filled is not None:
+        kept = np.ones(len(values), dtype=bool)
+        kept[filled] = False
+        values, codes = values[kept], codes[kept]
+        weights = None if weights is None else weights[kept]
+    counted = codes if weights is None else codes[weights > 0]
+    return values, codes, weights, np.unique(counted)
+
+
+def column_of(rows: Any, place: int) -> NDArray[np.float64]:
+    """One feature in double precision, shape (n_rows,)."""
+    column = rows[:, [place]]
+    values = column.toarray() if sp.issparse(column) else np.asarray(column)
+    return np.asarray(values.ravel(), dtype=np.float64)
 
 
 def result_tables(
-    prepared: Prepared, features: pd.DataFrame, beyond: Kind, flags: NDArray[np.bool_]
-) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
+    prepared: Prepared,
+    features: pd.DataFrame,
+    single: SingleFeatures,
+    scores: NDArray[np.float64] | None = None,
+) -> tuple[pd.DataFrame, pd.DataFrame, ColumnFacts]:
     """The table of features and the table of columns, both in the order in which people read them.
 
     Parameters
@@ -101,18 +181,29 @@ def result_tables(
     features : DataFrame
         One row per feature in the order of the rows of numbers, with weight, share, selected, pvalue, reason
         ...
-    beyond, flags
-        From `single_features`.
+    single : SingleFeatures
+        Each of them on its own.
+    scores : array of shape (n_features, n_statistics), optional
+        How clearly each statistic of a number spoke where columns were named; see `clearest_change`.
 
     Returns
     -------
     table, columns : DataFrames
-    telling : list of str
-        Columns that determine the group of every row.
+    facts : ColumnFacts
+        What both were made from.
     """
     facts = ColumnFacts(
-        features, prepared.codings, flags, beyond, prepared.codes, prepared.weights, prepared.groups
+        features,
+        prepared.codings,
+        single.flags,
+        single.beyond,
+        prepared.codes,
+        prepared.weights,
+        prepared.groups,
+        single.lowest,
     )
+    if scores is not None:
+        facts = replace(facts, changes=_clearest_changes(prepared, facts, scores))
     kinds, effects = feature_kinds(facts)
     place = features.columns.get_loc("reason") + 1
     features = features.copy()
@@ -127,7 +218,29 @@ def result_tables(
     alike = np.where(pvalues <= _ALIKE * pvalues.min(initial=1.0), 0.0, pvalues)
     ranked = np.lexsort((-columns["effect"], alike, ~columns["selected"]))
     table = features.iloc[order].reset_index(drop=True)
-    return table, columns.iloc[ranked].reset_index(drop=True), telling_columns(facts)
+    return table, columns.iloc[ranked].reset_index(drop=True), facts
+
+
+def _clearest_changes(
+    prepared: Prepared, facts: ColumnFacts, scores: NDArray[np.float64]
+) -> dict[int, Change]:
+    """What changed in the numbers that are named on their own, where means and spreads do not tell it."""
+    kinds, _ = feature_kinds(facts)
+    named = facts.features["selected"].to_numpy(bool) & (facts.features["reason"] == "alone").to_numpy()
+    found = {}
+    for place in np.flatnonzero(named & (scores.max(axis=1) > 0)).tolist():
+        # Of a number with gaps the statistics saw the values that were filled in.
+        if (
+            prepared.kinds[place] != "number"
+            or facts.flags[place]
+            or prepared.features[place] in prepared.filled
+        ):
+            continue
+        values, codes, weights, _ = observed(prepared, place)
+        change = clearest_change(values, codes, weights, kinds[place], scores[place])
+        if change is not None:
+            found[place] = change
+    return found
 
 
 def with_differences(
@@ -244,17 +357,14 @@ def separation(
 def distributions(prepared: Prepared, leading: list[str]) -> dict[str, Distribution]:
     """Histograms of some features."""
     place = {name: position for position, name in enumerate(prepared.features)}
-    rows = prepared.rows.tocsc() if sp.issparse(prepared.rows) else prepared.rows
-    result = {}
-    for name in leading:
-        column = rows[:, [place[name]]]
-        values = (column.toarray() if sp.issparse(column) else np.asarray(column)).ravel().astype(np.float64)
-        result[name] = _histogram(values, prepared)
-    return result
+    if sp.issparse(prepared.rows):
+        prepared = replace(prepared, rows=prepared.rows.tocsc())
+    return {name: _histogram(prepared, place[name]) for name in leading}
 
 
-def _histogram(values: NDArray[np.float64], prepared: Prepared) -> Distribution:
+def _histogram(prepared: Prepared, place: int) -> Distribution:
     """Shares of each group in common bins; a long tail is gathered in the outermost ones."""
+    values, codes, weights, _ = observed(prepared, place)
     distinct = np.unique(values)
     few = np.empty(0)
     if len(distinct) <= _FEW_VALUES and len(distinct) > 1:
@@ -276,8 +386,8 @@ def _histogram(values: NDArray[np.float64], prepared: Prepared) -> Distribution:
     inside = np.clip(values, edges[0], edges[-1])
     shares = {}
     for code, name in enumerate(prepared.groups):
-        members = prepared.codes == code
-        inner = None if prepared.weights is None else prepared.weights[members]
+        members = codes == code
+        inner = None if weights is None else weights[members]
         counts = np.histogram(inside[members], edges, weights=inner)[0].astype(np.float64)
         shares[name] = counts / max(counts.sum(), np.finfo(float).tiny)
     return Distribution(edges, shares, few)

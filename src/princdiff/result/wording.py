@@ -24,6 +24,8 @@ _HUB_PAIRS, _HUB_SHARE = 3, 0.6
 SEEN_CHANGE = 0.1
 _BARE = ("yes", "no", "true", "false", "y", "n", "t", "f")
 _DIRECTION_FEATURES = 3
+# A difference along a direction is called one of spread or shape if that is more than this part of it.
+_MOSTLY = 0.6
 # How much better a direction can be at most: what is called nothing, and what is called loose.
 _NOTHING_MORE, _LOOSE = 0.0101, 0.25
 # A feature's part this many times an even one stands out.
@@ -46,8 +48,9 @@ def headline(result: DifferenceResult) -> str:
             f"Whether {names} differ was not decided in time: {result.test.n_permutations} of "
             f"{result.test.asked} relabellings can give no p-value below {pvalue[4:]}."
         )
-    # Where no direction led, how far apart they are along one says nothing.
-    apart = "" if result.witness is not None else f" {distance_sentence(result)}"
+    # Where no direction led, how far apart they are along one says nothing; nor does a distance of nothing.
+    nowhere = result.witness is not None or (second_contrast(result) is None and _is_nothing(result.effect))
+    apart = "" if nowhere else f" {distance_sentence(result)}"
     return f"The groups {names} differ ({pvalue}). {what_differs(result)}{apart}"
 
 
@@ -91,9 +94,7 @@ def what_differs(result: DifferenceResult) -> str:
     )
     rest = [str(name) for name in other["column"] if str(name) not in in_pairs]
     if rest:
-        sentences.append(
-            f"{_some(rest)} differ{'s' if len(rest) == 1 else ''} only in combination with others."
-        )
+        sentences.append(f"{_some(rest)} differ{'s' if len(rest) == 1 else ''} in combination with others.")
     if sentences:
         return " ".join(sentences)
     if not result.selection.made:
@@ -115,7 +116,7 @@ def further_columns(result: DifferenceResult, shown: pd.DataFrame) -> str:
     together = len(hidden) - alone
     if not together:
         return f"{alone} more that differ" if alone else ""
-    rest = f"{together}{'' if alone else ' more'} that differ only together with others"
+    rest = f"{together}{'' if alone else ' more'} that differ together with others"
     return f"{alone} more that differ, and {rest}" if alone else rest
 
 
@@ -241,13 +242,15 @@ def distance_sentence(result: DifferenceResult) -> str:
         return "No direction tells them apart."
     order = frame["share"].fillna(frame["weight"] ** 2).sort_values(ascending=False, kind="stable").index
     columns = list(dict.fromkeys(map(str, frame.loc[order, "column"])))
-    apart = f"they are {_size(result.effect, *result.effect_interval)}"
+    apart = f"they {_size(result, result.effect, *result.effect_interval)}"
     other = second_contrast(result)
     if other is None:
         return f"Along the direction found ({_made_of(columns)}) {apart}."
     size = f"{result.effect:.2g} along the {SIZE} ({_made_of(columns)})"
     made_of = f" ({_made_of(contrast_columns(result, other))})" if other.name == SHARPEST else ""
-    return f"Along the {other.name}{made_of} they are {_size(other.effect, other.low, other.high)}, {size}."
+    return (
+        f"Along the {other.name}{made_of} they {_size(result, other.effect, other.low, other.high)}, {size}."
+    )
 
 
 def second_contrast(result: DifferenceResult) -> ContrastPart | None:
@@ -255,9 +258,20 @@ def second_contrast(result: DifferenceResult) -> ContrastPart | None:
     return next((part for part in result.contrasts if part.name != SIZE), None)
 
 
-def _size(effect: float, low: float, high: float) -> str:
+def _size(result: DifferenceResult, effect: float, low: float, high: float) -> str:
+    """How far apart groups are; where it is their spread or shape that differs, that it is no distance."""
     size, interval = size_and_interval(effect, low, high)
-    return f"{size} standard deviations apart{f' ({interval})' if interval else ''}"
+    unit = "standard deviation" if size == "1" else "standard deviations"
+    bounds = f" ({interval})" if interval else ""
+    average = " on average" if len(result.groups) > 2 else ""
+    main = max(result.kind, key=lambda name: result.kind[name])
+    if main != "location" and result.kind[main] > _MOSTLY and "proportion" not in set(result.table["kind"]):
+        return f"differ by {size} {unit}{average}{bounds}, mostly in {main.replace('scale', 'spread')}"
+    return f"are {size} {unit} apart{average}{bounds}"
+
+
+def _is_nothing(effect: float) -> bool:
+    return bool(effect < 0.005)
 
 
 def size_and_interval(effect: float, low: float, high: float) -> tuple[str, str]:

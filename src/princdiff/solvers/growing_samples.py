@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from princdiff.data.labels import Labels
-from princdiff.data.row_chunks import RowChunks
 from princdiff.data.row_keys import shuffled_members
 from princdiff.data.samples import Samples
 from princdiff.deadline import time_is_up
@@ -71,15 +70,14 @@ def first_sample(samples: Samples, subsample: int | str | None) -> int | None:
         return None
     if isinstance(subsample, str):
         wanted = int(np.clip(_ROWS_PER_FEATURE * samples.n_features, _SMALLEST, _LARGEST))
-        if samples.n_rows < _WORTHWHILE * wanted:
-            return None
+        worthwhile = _WORTHWHILE * wanted
     else:
-        wanted = int(subsample)
-        if samples.n_rows <= wanted:
-            return None
-    if isinstance(samples.rows, RowChunks):
-        wanted = max(2 * _FEWEST_OF_A_GROUP, min(wanted, samples.rows.largest_sample))
-    return wanted
+        wanted, worthwhile = int(subsample), int(subsample) + 1
+    if samples.largest_sample is not None and samples.largest_sample < min(wanted, samples.n_rows):
+        # A search that reads its rows from a file at every step takes a hundred times as long.
+        wanted = max(2 * _FEWEST_OF_A_GROUP, samples.largest_sample)
+        worthwhile = wanted + 1
+    return wanted if samples.n_rows >= worthwhile else None
 
 
 @dataclass(frozen=True)
@@ -96,8 +94,8 @@ class _Nested:
         """Read the largest sample, in one pass; the others are parts of it."""
         sizes = [first]
         limit = samples.n_rows // GROWTH
-        if isinstance(samples.rows, RowChunks):
-            limit = min(limit, samples.rows.largest_sample)
+        if samples.largest_sample is not None:
+            limit = min(limit, samples.largest_sample)
         while sizes[-1] * GROWTH <= limit:
             sizes.append(sizes[-1] * GROWTH)
         # Every row's place in a random order of its group, as a share: rows below a share are a sample.

@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 from princdiff.tables.column_values import Part, is_code, level_name, numbers_in, parsed, spelled_alike
 from princdiff.tables.dates import NOT_COMPARED, DateError, are_dates, read_dates, varying_parts
 from princdiff.tables.frames import listed
-from princdiff.tables.identifiers import ROW_NAMES, distinct_pairs, is_numbering, names_identifier
+from princdiff.tables.identifiers import (
+    ROW_NAMES,
+    distinct_pairs,
+    is_numbering,
+    names_identifier,
+    names_units,
+)
 from princdiff.tables.levels import MAX_LEVELS, Levels
 
 _ONCE = "looks like an identifier: every value occurs once"
@@ -31,7 +37,7 @@ _SIGNS = str.maketrans(",\N{MINUS SIGN}", ".-", "%‰°$€£¥₹'" + _SPACES)
 # Fewer rows than this can hold two different numbers by accident.
 _TWO_VALUED_ROWS = 20
 _DECLARED = ("category", "boolean", "empty")
-_ROWS_PER_DECLARED_LEVEL = 5
+_ROWS_PER_DECLARED_LEVEL, _ROWS_PER_LEVEL = 5, 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,8 +213,17 @@ def _classify_numbers(name: str, parts: Sequence[Part], groups: NDArray, asked: 
     )
     if not asked and (name == ROW_NAMES or (whole and is_numbering(name, numbers, groups))):
         return Column(name, reason=_ONCE)
+    if not asked and whole and names_units(name, numbers, groups):
+        return Column(name, reason=_units_reason(name))
     two = two_valued(numbers)
     return Column(name, numbers=None if two else numbers, levels=two, remark=_remark(parts))
+
+
+def _units_reason(name: str) -> str:
+    return (
+        "names persons or other units that have several rows each, all in one group: if these rows belong "
+        f"together, say so with blocks={name!r}"
+    )
 
 
 def two_valued(numbers: NDArray) -> Levels | None:
@@ -243,12 +258,15 @@ def _classify_levels(
     if not declared and count > 2 and distinct_pairs(levels.codes[present], groups[present]) >= 3:
         wordy = np.mean([len(level.split()) for level in levels.names]) > 3
         return Column(name, reason="free text" if wordy else _ONCE)
+    if not rules.asked and names_units(name, np.where(present, levels.codes, np.nan), groups):
+        return Column(name, reason=_units_reason(name))
     most = min(MAX_LEVELS, max(10, rows // 2))
     if rules.asked or levels.ordered:
         most = rows if declared else rows // 2
-    elif declared:
-        # Whoever declares categories means them, unless they are as many as identifiers.
-        most = max(most, rows // _ROWS_PER_DECLARED_LEVEL)
+    else:
+        # Whoever declares categories means them, unless they are as many as identifiers; text that
+        # recurs ever again is no free text, and what is beyond `MAX_LEVELS` is pooled.
+        most = max(most, rows // (_ROWS_PER_DECLARED_LEVEL if declared else _ROWS_PER_LEVEL))
     if count > most:
         return Column(name, reason=f"free text or too many categories ({count} different values)")
     alike = spelled_alike(levels.names)

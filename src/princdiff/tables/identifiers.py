@@ -13,6 +13,7 @@ _IDENTIFIER = re.compile(
 ROW_NAMES = "Unnamed: 0"
 # So many whole numbers that all differ are no measurements: some would agree by chance.
 _MANY_ROWS = 1000
+_ROWS_PER_UNIT = 1.5
 
 
 def names_identifier(name: str) -> bool:
@@ -58,6 +59,37 @@ def is_numbering(name: str, numbers: NDArray, groups: NDArray) -> bool:
     if names_identifier(name) or len(values) >= _MANY_ROWS:
         return True
     return pairs > 3 * (values.max() - values.min() + 1) or _increases(values, groups)
+
+
+def names_units(name: str, numbers: NDArray, groups: NDArray) -> bool:
+    """Whether a column is called as identifiers are, recurs, and has each of its values in one group only.
+
+    Parameters
+    ----------
+    name : str
+        Of the column.
+    numbers : array of shape (n_rows,)
+        Values, or numbers of levels; NaN where missing.
+    groups : array of shape (n_rows,)
+        Group of each row.
+
+    Examples
+    --------
+    >>> names_units("id", np.array([1, 1, 2, 2, 3, 3, 4, 4.0]), np.array([0, 0, 0, 0, 1, 1, 1, 1]))
+    True
+    """
+    if not names_identifier(name):
+        return False
+    present = ~np.isnan(numbers)
+    values, inverse = np.unique(numbers[present], return_inverse=True)
+    own = groups[present].astype(np.intp)
+    if len(values) == 0 or len(own) < _ROWS_PER_UNIT * len(values):
+        return False
+    lowest, highest = np.full(len(values), own.max()), np.zeros(len(values), dtype=np.intp)
+    np.minimum.at(lowest, inverse, own)
+    np.maximum.at(highest, inverse, own)
+    # Two units at least in each group: one alone is the group under another name.
+    return bool((lowest == highest).all() and np.bincount(lowest).min() >= 2)
 
 
 def _increases(values: NDArray, groups: NDArray) -> bool:

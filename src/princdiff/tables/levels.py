@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_LEVELS = 64
-"""Levels of a column that have features of their own; text with more is left out unless asked for by name."""
+"""Levels of a column that have features of their own; the others are pooled."""
 
 RARE_ROWS = 5
 """A level held by fewer rows is rare, in tables of 500 rows or more."""

@@ -55,7 +55,7 @@ def read(source: Any, label: str = "X") -> Table:
     ----------
     source : path, open file, DataFrame (pandas or polars), array, scipy.sparse matrix, AnnData
         Files: csv and tsv (also .gz, UTF-8, with a header), parquet, feather, npz, npy, h5ad, zarr (an
-        AnnData store). In text files empty fields and pandas' usual marks (NA, NaN, null, None ...) are
+        AnnData store). In text files empty fields and pandas' usual marks (NA, NaN, null ...) are
         missing values. Open files and pipes must hold csv or tsv.
     label : str
         What messages call an object in memory; a file is called by its name.

@@ -255,7 +255,7 @@ def group_codes(labels: pd.Series, where: Callable[[int], str]) -> tuple[NDArray
     if len(missing):
         raise ValueError(
             f"groups: {plural(len(missing), 'row')} without a label, the first is {where(int(missing[0]))}; "
-            "give these rows a label or leave them out (in text files NA, None and the like count as missing)"
+            "give these rows a label or leave them out (in text files NA, null and the like count as missing)"
         )
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)

@@ -27,6 +27,12 @@ _CHUNK = 1 << 22
 _READ_FAILED = "Calling read(nbytes) on source failed"
 _CODE = r"\s*[+-]?0\d"
 _GZIP = b"\x1f\x8b"
+# What stands for a missing value: what pandas takes for one, but for "None", which is a common answer.
+_NONE = "None"
+_MISSING = (
+    *("", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NULL", "null"),
+    *("NaN", "-NaN", "nan", "-nan", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+)
 
 
 @dataclass(frozen=True)
@@ -129,7 +135,22 @@ def read_text(source: TextFile) -> tuple[pd.DataFrame, TextFile]:
     if names_rows:
         frame.index.name = "row names"
     frame.columns = [str(name).strip() for name in frame.columns]
+    _read_none(frame)
     return _with_codes_as_text(source, frame), source
+
+
+def _read_none(frame: pd.DataFrame) -> None:
+    """Among numbers the word None is a missing value; among words it is one of them, as in "None, Some"."""
+    for place, dtype in enumerate(frame.dtypes):
+        if dtype.kind not in "OU" and not isinstance(dtype, pd.StringDtype):
+            continue
+        column = frame.iloc[:, place]
+        none = (column == _NONE).to_numpy(dtype=bool, na_value=False)
+        if not none.any():
+            continue
+        numbers = pd.to_numeric(column.mask(none), errors="coerce")
+        if numbers.notna().any() and (numbers.notna() | none | column.isna()).all():
+            frame.isetitem(place, numbers)
 
 
 def _parse(source: TextFile, **options: Any) -> pd.DataFrame:
@@ -141,6 +162,8 @@ def _parse(source: TextFile, **options: Any) -> pd.DataFrame:
                 sep=source.separator,
                 skipinitialspace=True,
                 low_memory=False,
+                keep_default_na=False,
+                na_values=list(_MISSING),
                 **options,
             )
         except pd.errors.ParserError as error:

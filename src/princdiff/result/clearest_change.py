@@ -1,0 +1,201 @@
+"""What changed most clearly in a number, so that the words tell what the test saw.
+
+A column is named by several statistics of its own distribution. How large a shift or a change of spread is
+say the parts of the squared Wasserstein distance; but one outlier can rule these, and a value that became
+frequent (a price of 1.00, a count of zero) moves neither mean nor spread by much. So where another statistic
+speaks far more clearly than the one behind the largest part, the words follow it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from princdiff.data.column_ranks import normal_quantiles
+from princdiff.inference.feature_columns import STATISTICS
+from princdiff.result.effects import beyond_chance, is_stepped, level_effects
+
+# How much a statistic's score counts, on the scale of log p-values: a shift is easier to picture than the
+# share of a value, and both than a change of shape, which every clear difference shows too.
+_EASY = {"shift": 1.0, "spread": 1.0, "proportion": 0.8, "shape": 0.5}
+# The kind of the largest part is kept if its score is this part of the largest.
+_AS_CLEAR = 0.8
+# Of a number that is almost always the same, the share of that value is shown.
+_ALMOST_ALWAYS = 0.9
+# The mean is shown, and not the median, where its score is this part of that of the ranks.
+_MEAN_SEEN = 0.5
+_FEWEST_ROWS = 5
+# Quantiles of which one is shown where the shape changed.
+_QUANTILES = {0.05: "5 % quantile", 0.25: "lower quartile", 0.5: "median", 0.75: "upper quartile"}
+_QUANTILES[0.95] = "95 % quantile"
+_BEHIND = {
+    "shift": ("mean", "ranks"),
+    "spread": ("spread",),
+    "shape": ("smooth",),
+    "proportion": ("frequent value", "all values", "one value"),
+}
+
+
+class Change(NamedTuple):
+    """What is shown of a number.
+
+    Attributes
+    ----------
+    kind : {"shift", "spread", "shape", "proportion"}
+        What changed; "proportion": that of one value.
+    measure : str
+        What the figures are: "mean", "sd", "median" or another quantile; for "proportion" the value.
+    figures : list of float
+        Of each group.
+    effect : float or None
+        In standard deviations, if it is another than that of the parts.
+    """
+
+    kind: str
+    measure: str
+    figures: list[float]
+    effect: float | None = None
+
+
+def clearest_kind(kind: str, scores: NDArray[np.float64]) -> str:
+    """The kind of change that is shown.
+
+    Parameters
+    ----------
+    kind : str
+        Of the largest part of the difference, or "-".
+    scores : array of shape (n_statistics,)
+        -log of an approximate p-value of each of `STATISTICS`.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> clearest_kind("spread", np.array([1.0, 2.0, 30.0, 9.0, 12.0, 28.0, 35.0]))
+    'proportion'
+    >>> clearest_kind("spread", np.array([1.0, 30.0, 0.0, 9.0, 28.0, 0.0, 0.0]))
+    'spread'
+    """
+    largest = float(scores.max())
+    if largest <= 0:
+        return kind
+    own = dict(zip(STATISTICS, scores.tolist(), strict=True))
+    clear = {
+        name: _EASY[name] * max(own[statistic] for statistic in behind) for name, behind in _BEHIND.items()
+    }
+    best = max(clear, key=lambda name: clear[name])
+    return kind if clear.get(kind, 0.0) >= _AS_CLEAR * clear[best] else best
+
+
+def clearest_change(
+    values: NDArray[np.float64],
+    codes: NDArray[np.uint8],
+    weights: NDArray[np.float64] | None,
+    kind: str,
+    scores: NDArray[np.float64],
+) -> Change | None:
+    """What is shown of one number; None where means and standard deviations tell it.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows,)
+        The number.
+    codes : array of shape (n_rows,)
+        Group of each row.
+    weights : array of shape (n_rows,) or None
+        Row weights.
+    kind : str
+        Of the largest part of the difference, or "-".
+    scores : array of shape (n_statistics,)
+        As in `clearest_kind`.
+
+    Returns
+    -------
+    Change or None
+
+    Examples
+    --------
+    >>> values = np.repeat([1.0, 5.0, 1.0, 5.0], [9, 1, 2, 8])
+    >>> codes = np.repeat([0, 1], 10).astype(np.uint8)
+    >>> clearest_change(values, codes, None, "-", np.array([1.0, 1.0, 9.0, 1.0, 1.0, 1.0, 9.0]))[:3]
+    ('proportion', '1', [0.9, 0.2])
+    """
+    shown = clearest_kind(kind, scores)
+    if shown == "proportion" or (shown in ("shape", "spread") and _is_almost_constant(values, shown)):
+        return _changed_value(values, codes, weights)
+    own = dict(zip(STATISTICS, scores.tolist(), strict=True))
+    by_ranks = shown == "shift" and own["mean"] < _MEAN_SEEN * own["ranks"]
+    if shown == kind and not by_ranks and kind != "shape":
+        return None
+    ranked = beyond_chance(normal_quantiles(values)[None], codes, weights)
+    effect = None if shown == kind else float(np.sqrt(ranked.total[0]))
+    if shown == "shape" or by_ranks:
+        levels = _QUANTILES if shown == "shape" else {0.5: "median"}
+        measure, figures = _changed_quantile(values, codes, weights, levels)
+        if max(figures) > min(figures):
+            return Change(shown, measure, figures, effect)
+    if shown == kind:
+        return None
+    members = [codes == code for code in range(int(codes.max()) + 1)]
+    mass = np.ones(len(values)) if weights is None else weights
+    means = [float(np.average(values[own], weights=mass[own])) for own in members]
+    if shown != "spread":
+        return Change(shown, "mean", means, effect)
+    squares = [
+        np.average((values[own] - mean) ** 2, weights=mass[own])
+        for own, mean in zip(members, means, strict=True)
+    ]
+    return Change(shown, "sd", np.sqrt(squares).tolist(), effect)
+
+
+def _is_almost_constant(values: NDArray[np.float64], shown: str) -> bool:
+    """Whether a number takes one value in most rows; for a change of shape, whether it is one of steps."""
+    if shown == "shape":
+        return is_stepped(values)
+    counts = np.unique(values, return_counts=True)[1]
+    return bool(counts.max() >= _ALMOST_ALWAYS * len(values))
+
+
+def _changed_value(
+    values: NDArray[np.float64], codes: NDArray[np.uint8], weights: NDArray[np.float64] | None
+) -> Change:
+    """The value whose share changed most beside its chance error."""
+    distinct, place = np.unique(values, return_inverse=True)
+    n_groups = int(codes.max()) + 1
+    mass = np.ones(len(values)) if weights is None else weights
+    table = np.bincount(place * n_groups + codes, mass, len(distinct) * n_groups).reshape(-1, n_groups).T
+    shares = table / table.sum(axis=1, keepdims=True)
+    single, _ = level_effects(shares, codes, weights)
+    # A value of a handful of rows shows nothing; of values that differ alike, the one that moved most.
+    seen = np.bincount(place) >= _FEWEST_ROWS
+    single = np.where(seen, single, 0.0) if seen.any() else single
+    best = int(np.lexsort((np.ptp(shares, axis=0), single.round(6)))[-1])
+    return Change("proportion", f"{distinct[best]:.6g}", shares[:, best].tolist(), float(single[best]))
+
+
+def _changed_quantile(
+    values: NDArray[np.float64],
+    codes: NDArray[np.uint8],
+    weights: NDArray[np.float64] | None,
+    levels: dict[float, str],
+) -> tuple[str, list[float]]:
+    """The quantile that moved most."""
+    found: dict[str, Sequence[float]] = {}
+    for level, name in levels.items():
+        found[name] = [
+            float(_quantile(values[own], None if weights is None else weights[own], level))
+            for own in (codes == code for code in range(int(codes.max()) + 1))
+        ]
+    name = max(found, key=lambda key: max(found[key]) - min(found[key]))
+    return name, list(found[name])
+
+
+def _quantile(values: NDArray[np.float64], weights: NDArray[np.float64] | None, level: float) -> float:
+    if weights is None:
+        return float(np.quantile(values, level))
+    return float(np.quantile(values, level, weights=weights, method="inverted_cdf"))
