@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from princdiff.data import ordering
+from princdiff.data import column_ranks
 from princdiff.data.column_ranks import normal_quantiles, stable_order
 
 
@@ -34,6 +34,6 @@ def test_the_order_is_the_stable_one(n_rows, dtype):
 @pytest.mark.parametrize("kept", [10**6, 0])
 @pytest.mark.parametrize("n_rows", [1, 2, 7, 1001])
 def test_quantiles_are_those_of_the_mean_ranks(monkeypatch, n_rows, kept):
-    monkeypatch.setattr(ordering, "_KEPT", kept)
+    monkeypatch.setattr(column_ranks, "_KEPT", kept)
     for column in np.delete(columns(n_rows), 4, axis=0):
         np.testing.assert_array_equal(normal_quantiles(column), ndtri((rankdata(column) - 0.5) / n_rows))

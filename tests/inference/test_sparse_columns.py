@@ -63,7 +63,7 @@ def test_scores_are_those_of_dense_rows(rows, labellings, monkeypatch):
     dense = alone_scores(rows.toarray(), labellings)
     moments = column_cells.moment_scores(rows.toarray(), Contrasts(labellings))
     for module in (alone, sparse_columns):
-        monkeypatch.setattr(module, "MANY_ROWS", 100)
+        monkeypatch.setattr(module, "SPARSE_ROWS", 100)
     sparse = alone_scores(sp.csr_matrix(rows), labellings)
     np.testing.assert_allclose(sparse.units, dense.units, rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(sparse.observed_units, dense.observed_units, rtol=1e-3, atol=1e-3)
@@ -73,7 +73,7 @@ def test_scores_are_those_of_dense_rows(rows, labellings, monkeypatch):
 
 def test_what_travels_with_the_rows_needs_them_all(rows, labellings, monkeypatch):
     assert SparseContrasts.of(rows, labellings) is None
-    monkeypatch.setattr(sparse_columns, "MANY_ROWS", 100)
+    monkeypatch.setattr(sparse_columns, "SPARSE_ROWS", 100)
     assert SparseContrasts.of(rows, labellings) is not None
     assert SparseContrasts.of(rows.toarray(), labellings) is None
     weighted = Relabellings(labellings.scheme, 2, weights=np.ones(403))

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from princdiff.datasets import make_block_gaussians, make_gaussian_pair
-from princdiff.relaxation import bounds as certificate_module
+from princdiff.relaxation import upper_bound as certificate_module
 from princdiff.relaxation.envelope import best_on_arc, envelope_bound, quadratics
 from princdiff.relaxation.relax import marginal_divergences
 from princdiff.relaxation.sliced_plan import sliced_coupling

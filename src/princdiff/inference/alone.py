@@ -39,7 +39,7 @@ from princdiff.inference.pvalues import (
 )
 from princdiff.inference.relabelling import Labelled
 from princdiff.inference.scores import gamma_scores
-from princdiff.inference.sparse_columns import SparseColumn, SparseContrasts
+from princdiff.inference.sparse_columns import SPARSE_ROWS, SparseColumn, SparseContrasts
 from princdiff.parallel import in_threads
 from princdiff.printable import short_repr
 
@@ -481,7 +481,7 @@ def _numbers_of_values(rows: Any) -> NDArray[np.intp]:
     """How many values each feature has, counted up to one more than ``MOST_VALUES``."""
     n_features = rows.shape[1]
     found = np.zeros(n_features, dtype=np.intp)
-    if sp.issparse(rows) and rows.shape[0] >= MANY_ROWS:
+    if sp.issparse(rows) and rows.shape[0] >= SPARSE_ROWS:
         counts = [len(SparseColumn.of(rows, feature).values) for feature in range(n_features)]
         return np.minimum(counts, MOST_VALUES + 1)
     for feature, column in enumerate(each_column(rows, np.arange(n_features))):

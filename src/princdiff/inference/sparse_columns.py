@@ -15,9 +15,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from princdiff.deadline import give_up_if_late
-from princdiff.inference.contrasts import MANY_ROWS, Relabellings
+from princdiff.inference.contrasts import Relabellings
 from princdiff.inference.feature_columns import MOST_VALUES, lines_of_values
 
+# Rows from which columns of sparse rows stay sparse.
+SPARSE_ROWS = 1000
 # Entries whose sums are made in single precision; those of all are in double.
 _TOGETHER = 4096
 
@@ -94,7 +96,7 @@ class SparseContrasts:
     @classmethod
     def of(cls, rows: Any, labellings: Relabellings) -> SparseContrasts | None:
         """Of many sparse rows; None where rows are others, or more than their group travels with them."""
-        if not sp.issparse(rows) or rows.shape[0] < MANY_ROWS or labellings.n_groups != 2:
+        if not sp.issparse(rows) or rows.shape[0] < SPARSE_ROWS or labellings.n_groups != 2:
             return None
         if labellings.weights is not None or labellings.blocks is not None or labellings.scheme.bits is None:
             return None

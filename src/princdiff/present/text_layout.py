@@ -158,6 +158,7 @@ def drawn_table(columns: Sequence[TextColumn], screen: Screen) -> list[str]:
 
     Examples
     --------
+    >>> from princdiff.present.screen import Screen
     >>> drawn_table([TextColumn("name", ["a", "b"]), TextColumn("size", ["1", "22"], right=True)], Screen())
     ['name  size', 'a        1', 'b       22']
     """

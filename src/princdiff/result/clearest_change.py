@@ -123,7 +123,7 @@ def clearest_change(
     >>> values = np.repeat([1.0, 5.0, 1.0, 5.0], [9, 1, 2, 8])
     >>> codes = np.repeat([0, 1], 10).astype(np.uint8)
     >>> clearest_change(values, codes, None, "-", np.array([1.0, 1.0, 9.0, 1.0, 1.0, 1.0, 9.0]))[:3]
-    ('proportion', '1', [0.9, 0.2])
+    ('proportion', '5', [0.1, 0.8])
     """
     shown = clearest_kind(kind, scores)
     if shown == "proportion" or (shown in ("shape", "spread") and _is_almost_constant(values, shown)):
