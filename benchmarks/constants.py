@@ -121,7 +121,7 @@ CONSTANTS: dict[str, tuple[Work, dict[str, tuple[float, ...]]]] = {
             "inference.direction_cells.MOST_FEATURES": (0.1,),
             "inference.column_cells._SCORED_PAIRS": HALF_DOUBLE,
             "inference.feature_columns.MOST_VALUES": HALF_DOUBLE,
-            "inference.relations._KEPT": (0.02, 2),
+            "inference.changed_correlations._KEPT": (0.02, 2),
         },
     ),
 }

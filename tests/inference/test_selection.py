@@ -8,7 +8,7 @@ from scipy import stats
 
 from princdiff import select_features
 from princdiff.data.problem import Problem, Run
-from princdiff.inference import relations
+from princdiff.inference import changed_correlations as relations
 from princdiff.inference.selection import SelectionOptions, select
 
 QUICK = {"n_permutations": 199, "random_state": 0}

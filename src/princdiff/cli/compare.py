@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from princdiff.cli import parser as types
+from princdiff.cli import argument_parser as types
 from princdiff.cli.outputs import check_outputs
 from princdiff.cli.streams import (
     SAME,

@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from princdiff.cli import parser as types
+from princdiff.cli import argument_parser as types
 from princdiff.cli.streams import SAME, say
 
 _EXAMPLES = """\

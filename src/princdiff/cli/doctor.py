@@ -9,7 +9,7 @@ import os
 from contextlib import redirect_stdout
 from importlib.metadata import PackageNotFoundError, version
 
-from princdiff.cli import parser as types
+from princdiff.cli import argument_parser as types
 from princdiff.cli.streams import SAME, say
 
 # What each extra brings, and what it is for.

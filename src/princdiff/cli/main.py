@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from princdiff import __version__
 from princdiff.cli import compare, completion, doctor, score, watch
-from princdiff.cli.parser import EXIT_CODES, OneLineFormatter, Parser, UsageError, add_command
+from princdiff.cli.argument_parser import EXIT_CODES, OneLineFormatter, Parser, UsageError, add_command
 from princdiff.cli.streams import BAD_INPUT, INTERRUPTED, SAME, fail
 
 _EXAMPLES = """\

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from princdiff.cli import parser as types
+from princdiff.cli import argument_parser as types
 from princdiff.cli.streams import (
     DIFFERENT,
     SAME,

@@ -15,11 +15,11 @@ from princdiff.data.stored_columns import StoredColumns
 from princdiff.inference import column_cells
 from princdiff.inference.alone import FEWEST_NAMING, AloneScores, alone_scores_of, numbered
 from princdiff.inference.cells import Cell, tempered
+from princdiff.inference.changed_correlations import relation_scores
 from princdiff.inference.contrasts import Contrasts, Relabellings
 from princdiff.inference.direction_cells import whitening_share
 from princdiff.inference.kernel_cells import KERNELS, MATRIX_ROWS, RowKernel, RowView, kernel_statistics
 from princdiff.inference.relabelling import Labelled, Scheme, SomeRows, scheme_of
-from princdiff.inference.relations import relation_scores
 from princdiff.inference.sampling import random_order
 from princdiff.inference.scores import gamma_scores
 

@@ -31,6 +31,12 @@ from princdiff.inference.alone import (
     numbered,
     pooled_discovery_rates,
 )
+from princdiff.inference.changed_correlations import (
+    RelationScores,
+    has_few_values,
+    product_relation_scores,
+    relation_scores,
+)
 from princdiff.inference.contrasts import Relabellings
 from princdiff.inference.covariates import without_covariates
 from princdiff.inference.direction_features import features_of_directions
@@ -41,12 +47,6 @@ from princdiff.inference.minimal_set import minimal_set
 from princdiff.inference.permuted_problem import standardised_within
 from princdiff.inference.pvalues import permutation_pvalue, step_down_pvalues
 from princdiff.inference.relabelling import scheme_of
-from princdiff.inference.relations import (
-    RelationScores,
-    has_few_values,
-    product_relation_scores,
-    relation_scores,
-)
 from princdiff.inference.selection_result import SelectionResult
 
 GOALS = ("all", "minimal", "directions")

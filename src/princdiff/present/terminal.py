@@ -207,7 +207,7 @@ def relation_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     words = f"{screen.dots} and {total} more pair{'s' if total > 1 else ''}"
     return [
         "",
-        *screen.prose("Pairs that are related differently (correlation in each group):"),
+        *screen.prose("Pairs that are related differently (rank correlation in each group):"),
         *drawn_table([*columns, *numbers], screen),
         *([screen.dim(words)] if total > 0 else []),
     ]

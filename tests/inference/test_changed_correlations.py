@@ -5,19 +5,19 @@ import pytest
 import scipy.sparse as sp
 from scipy import stats
 
+from princdiff.inference import changed_correlations as module
 from princdiff.inference import group_correlations
-from princdiff.inference import relations as module
-from princdiff.inference.contrasts import Relabellings
-from princdiff.inference.group_correlations import GroupCorrelations
-from princdiff.inference.pvalues import step_down_pvalues
-from princdiff.inference.relabelling import Scheme
-from princdiff.inference.relations import (
+from princdiff.inference.changed_correlations import (
     _advantages,
     _normal_scores,
     has_few_values,
     product_relation_scores,
     relation_scores,
 )
+from princdiff.inference.contrasts import Relabellings
+from princdiff.inference.group_correlations import GroupCorrelations
+from princdiff.inference.pvalues import step_down_pvalues
+from princdiff.inference.relabelling import Scheme
 
 
 def halves(n_rows):
