@@ -350,7 +350,10 @@ class Comparison:
             self.notes.append("time budget: the columns were not tested")
             return nothing, SelectionPart(control=control), _no_relations(self.data.groups)
         chosen = found.table.set_axis(names)
-        self.seen = None if found.statistics is None else found.statistics.to_numpy(float)
+        # Scores of rows that were standardised or freed of covariates say nothing about the rows as they are.
+        as_they_are = self.problem.scale != "within" and self.problem.covariates is None
+        if found.statistics is not None and as_they_are:
+            self.seen = found.statistics.to_numpy(float)
         # A pair that is not named must not lend its p-value to a column that did not change on its own.
         alone = chosen["column"].map(found.columns.set_index("column")["pvalue_adj"])
         own = chosen["pvalue_adj"].where(chosen["selected"], np.maximum(chosen["pvalue_adj"], alone))
@@ -442,10 +445,8 @@ class Comparison:
             alone = alone.head(0)
         kinds = dict(zip(alone["feature"], alone["kind"], strict=True))
         changes = {self.data.features[place]: change for place, change in facts.changes.items()}
-        kinds |= {name: "median" for name in kinds if name in changes and changes[name].measure == "median"}
-        values = {
-            name: float(changes[name].measure) for name in changes if changes[name].kind == "proportion"
-        }
+        kinds |= {name: changes[name].measure for name in kinds if name in changes and changes[name].measure}
+        values = {name: change.value for name, change in changes.items() if change.value is not None}
         return selected_effects(self.problem, kinds, values=values, filled=self.data.filled)
 
     # What is kept for pictures and for new rows.

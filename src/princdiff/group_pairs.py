@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from princdiff.comparison import check_options, compare_prepared
 from princdiff.comparison_options import Clock, Options
@@ -123,20 +122,8 @@ def _two_groups(prepared: Prepared, group: int, other: int | None) -> Prepared:
     codes = prepared.codes
     inside = np.ones(len(codes), dtype=bool) if other is None else (codes == group) | (codes == other)
     names = (prepared.groups[group], REST if other is None else prepared.groups[other])
-
-    def taken(values: NDArray | None) -> NDArray | None:
-        return None if values is None else values[inside]
-
-    return replace(
-        prepared,
-        rows=prepared.rows[inside],
-        codes=(codes[inside] != group).astype(np.uint8),
-        groups=names,
-        kept=prepared.kept[inside],
-        weights=taken(prepared.weights),
-        blocks=taken(prepared.blocks),
-        covariates=taken(prepared.covariates),
-    )
+    part = prepared.take_rows(np.flatnonzero(inside))
+    return replace(part, codes=(part.codes != group).astype(np.uint8), groups=names)
 
 
 def _table(results: dict[tuple[str, ...], DifferenceResult], adjustment: str) -> pd.DataFrame:

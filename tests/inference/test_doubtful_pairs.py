@@ -52,6 +52,13 @@ def test_a_mark_of_the_same_gaps_is_no_partner():
     assert DoubtfulPairs(rows, codes, {1: 2}).doubtful(1, 3)
 
 
+def test_with_weights_only_constants_are_looked_for():
+    rows, codes = pair(0.0)
+    assert not DoubtfulPairs(with_gaps(rows, codes), codes, {1: 2}, plain=False).doubtful(0, 1)
+    rows[codes == 0, 0] = 1.0
+    assert DoubtfulPairs(with_gaps(rows, codes), codes, {1: 2}, plain=False).doubtful(0, 1)
+
+
 def test_such_pairs_are_not_named():
     rng = np.random.default_rng(3)
     group = np.repeat(["a", "b"], 400)

@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from princdiff import compare
-from princdiff.result.clearest_change import clearest_change, clearest_kind
+from princdiff import compare, compare_groups
+from princdiff.result.clearest_change import Change, clearest_change, clearest_kind
+from princdiff.result.columns import _clearest
+from princdiff.tables import Coding
 
 
 def change_of(first, second, name="v"):
@@ -23,7 +25,7 @@ def test_a_value_that_became_frequent_is_told():
     before, after = (rng.choice(values, 600, p=p) for p in ([0.6, 0.1, 0.2, 0.1], [0.1, 0.6, 0.2, 0.1]))
     row = change_of(before, after)
     shares = [np.mean(side == 1.0) for side in (before, after)]
-    assert row["kind"] == "proportion"
+    assert row["kind"] == "value"
     assert row["change"] in (
         f"1: {100 * shares[0]:.0f} % → {100 * shares[1]:.0f} %",
         f"0.99: {100 * np.mean(before == 0.99):.0f} % → {100 * np.mean(after == 0.99):.0f} %",
@@ -54,7 +56,7 @@ def test_the_share_of_a_number_that_is_almost_always_zero_is_told():
     rng = np.random.default_rng(3)
     before, after = ((rng.random(1000) < share) * rng.integers(1, 4, 1000) for share in (0.01, 0.06))
     row = change_of(before.astype(float), after.astype(float))
-    assert row["kind"] == "proportion" and row["change"].startswith("0: ")
+    assert row["kind"] == "value" and row["change"].startswith("0: ")
 
 
 def test_the_order_of_rows_does_not_matter():
@@ -84,6 +86,66 @@ def test_weights_are_repeated_rows():
         np.testing.assert_allclose(
             own.figures, copied.figures, atol=0.51 if own.measure == "median" else 1e-9
         )
+
+
+def spiked(seed=7, n_rows=300):
+    """A number of which a third has one value in the second group."""
+    rng = np.random.default_rng(seed)
+    values = np.round(rng.normal(50, 10, 2 * n_rows), 3)
+    values[n_rows:][rng.random(n_rows) < 0.33] = 51.5
+    return values, np.repeat(["a", "b"], n_rows)
+
+
+@pytest.mark.parametrize("factor", [1.0, 100_003.0], ids=["plain", "many digits"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_share_of_a_value_has_the_interval_of_that_value(dtype, factor):
+    values, group = spiked()
+    table = pd.DataFrame({"price": (factor * values).astype(dtype), "group": group})
+    result = compare(table, groups="group", n_permutations=99, random_state=0)
+    row = result.columns.iloc[0]
+    shares = [np.mean(values[group == name] == 51.5) for name in ("a", "b")]
+    assert row["kind"] == "value"
+    assert row["difference"] == pytest.approx(shares[1] - shares[0])
+    assert 0.1 < row["difference_low"] < row["difference"] < row["difference_high"]
+
+
+def test_it_is_drawn_as_a_number():
+    values, group = spiked()
+    result = compare(pd.DataFrame({"price": values, "group": group}), groups="group", n_permutations=99)
+    ax = result.plot_feature("price")
+    assert "%" in ax.get_ylabel() or ax.get_ylim()[1] <= 1.1
+    assert len(result.distributions["price"].edges) > 10
+
+
+def test_ratings_that_move_up_are_a_shift():
+    rng = np.random.default_rng(8)
+    row = change_of(rng.integers(1, 4, 120).astype(float), rng.integers(3, 6, 120).astype(float))
+    assert row["kind"] == "shift" and row["change"].startswith("mean ") and row["effect"] > 1.5
+
+
+def test_a_level_of_an_ordered_category_is_called_by_its_name():
+    change = Change("value", "share", [0.5, 0.2], 0.3, 1.0)
+    assert _clearest(change, Coding("size", "ordered", levels=("low", "mid", "high"))) == "mid: 50 % → 20 %"
+    assert _clearest(change, Coding("size")) == "1: 50 % → 20 %"
+
+
+def test_words_and_interval_are_of_one_quantile():
+    rng = np.random.default_rng(10)
+    row = change_of(rng.exponential(size=400) - 1, 1 - rng.exponential(size=400), "v")
+    assert row["kind"] == "shape"
+    assert row["change"].startswith(row["measure"])
+    figures = [float(text) for text in row["change"].removeprefix(row["measure"]).split(" → ")]
+    assert np.sign(figures[1] - figures[0]) == np.sign(row["difference"])
+
+
+def test_standardised_rows_say_nothing_about_the_values_as_they_are():
+    rng = np.random.default_rng(11)
+    v = np.where(rng.random(400) < 0.5, 0, rng.exponential(1, 400))
+    v[200:] *= 7
+    table = pd.DataFrame({"v": v, "u": rng.normal(size=400), "group": np.repeat(["a", "b"], 200)})
+    table.loc[200:, "u"] = rng.choice([-1.0, 1.0], 200)
+    result = compare(table, groups="group", scale="within", n_permutations=99, random_state=0)
+    assert "value" not in set(result.columns["kind"])
 
 
 # Values that were filled in.
@@ -131,3 +193,35 @@ def test_a_group_without_any_value_has_no_mean(tmp_path):
     assert "missing" in result.columns.iloc[0]["change"]
     result.to_html(tmp_path / "page.html")
     assert "missing" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_filled_rows_are_those_of_the_pair():
+    rng = np.random.default_rng(12)
+    x = rng.normal(size=300)
+    x[200:] += 2
+    x[:60] = np.nan
+    table = pd.DataFrame({"x": x, "z": rng.normal(size=300), "site": np.repeat(list("abc"), 100)})
+    found = compare_groups(table, groups="site", missing="impute", n_permutations=39).results["b", "c"]
+    row = found.table[found.table["feature"] == "x"].iloc[0]
+    assert row["mean b"] == pytest.approx(x[100:200].mean())
+    assert row["mean c"] == pytest.approx(x[200:].mean())
+
+
+def test_a_column_that_only_a_third_group_has():
+    rng = np.random.default_rng(13)
+    x = rng.normal(size=150)
+    x[:100] = np.nan
+    table = pd.DataFrame({"x": x, "z": rng.normal(size=150), "site": np.repeat(list("abc"), 50)})
+    found = compare_groups(table, groups="site", missing="impute", n_permutations=19)
+    assert np.isnan(found.results["a", "b"].table.set_index("feature").loc["x", "mean a"])
+
+
+def test_a_flag_that_one_group_never_has(tmp_path):
+    rng = np.random.default_rng(14)
+    flag = np.concatenate([(rng.random(100) < 0.3).astype(float), np.full(100, np.nan)])
+    table = pd.DataFrame({"f": flag, "z": rng.normal(size=200), "group": np.repeat(["a", "b"], 100)})
+    result = compare(table, groups="group", missing="impute", n_permutations=99, random_state=0)
+    assert "nan" not in result.columns["change"].str.cat()
+    assert result.plot_feature("f") is not None
+    result.to_html(tmp_path / "page.html", beside=result)
+    assert "nan %" not in (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -41,13 +41,16 @@ def test_what_is_asked_for_is_compared():
 @pytest.mark.parametrize(
     ("name", "values", "groups", "expected"),
     [
-        ("id", [1, 1, 2, 2, 3, 3, 4, 4], [0, 0, 0, 0, 1, 1, 1, 1], True),
-        ("height", [1, 1, 2, 2, 3, 3, 4, 4], [0, 0, 0, 0, 1, 1, 1, 1], False),
-        ("id", [1, 1, 2, 2, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1, 1, 1], False),
-        ("shop_id", [1, 1, 1, 1, 2, 2, 2, 2], [0, 0, 0, 0, 1, 1, 1, 1], False),
-        ("id", [np.nan] * 8, [0, 0, 0, 0, 1, 1, 1, 1], False),
+        ("id", np.arange(24) // 2 * 1.0, np.arange(24) >= 12, False),
+        ("id", np.arange(60) // 3 * 1.0, np.arange(60) >= 30, True),
+        ("height", np.arange(60) // 3 * 1.0, np.arange(60) >= 30, False),
+        ("id", np.arange(60) % 20 * 1.0, np.arange(60) >= 30, False),
+        ("shop_id", (np.arange(60) >= 30) * 1.0, np.arange(60) >= 30, False),
+        ("id", np.full(60, np.nan), np.arange(60) >= 30, False),
+        ("id", np.where(np.arange(90) < 60, np.arange(90) // 3, np.nan), np.arange(90) // 30, True),
+        ("id", np.where(np.arange(90) >= 30, np.arange(90) // 3, np.nan), np.arange(90) // 30, True),
     ],
-    ids=["units", "a measurement", "in both groups", "the group itself", "nothing"],
+    ids=["few", "units", "a measurement", "in both groups", "the group", "nothing", "without 3", "without 1"],
 )
 def test_what_names_units(name, values, groups, expected):
-    assert names_units(name, np.array(values, dtype=float), np.array(groups)) == expected
+    assert names_units(name, values, groups.astype(np.uint8)) == expected

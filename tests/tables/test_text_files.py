@@ -277,10 +277,15 @@ def test_nul_characters_are_no_missing_values(tmp_path):
         read(path, "X")
 
 
-def test_none_is_a_word_among_words_and_a_gap_among_numbers(tmp_path):
-    path = tmp_path / "answers.csv"
-    path.write_text("improved,score,empty\nNone,1.5,None\nSome,None,None\nMarked,2,None\n")
+def test_none_is_a_word_among_words_and_missing_elsewhere(tmp_path):
+    path = written(
+        tmp_path / "answers.csv",
+        "improved,score,empty,member,since\n"
+        "None,1.5,None,True,2024-05-01\nSome,None,None,None,None\nMarked,2,None,False,2024-06-01\n",
+    )
     frame = read(path).values
     assert frame["improved"].tolist() == ["None", "Some", "Marked"]
     np.testing.assert_array_equal(frame["score"], [1.5, np.nan, 2.0])
-    assert frame["empty"].tolist() == ["None"] * 3
+    assert frame["empty"].isna().all()
+    assert frame["member"].isna().tolist() == [False, True, False]
+    assert frame["since"].isna().tolist() == [False, True, False]

@@ -20,9 +20,11 @@ from princdiff.data.scratch import ScratchFile
 
 # Part of a budget that an array made of stored columns may take; a larger one stays stored.
 _ARRAY_SHARE = 8
-# Bytes of a block of scaled features, and rows of it at most.
+# Bytes of a block of scaled features, and rows of it at most; of very many columns rows enough that each is
+# read in pieces of some length, where that takes no more than this part of the budget.
 _BLOCK_BYTES = 4_000_000
-_MOST_BLOCK_ROWS = 1 << 16
+_MOST_BLOCK_ROWS, _FEWEST_BLOCK_ROWS = 1 << 16, 4096
+_BLOCK_SHARE = 10
 # Bytes that a row of one column of a batch needs at the peak of a sort and what follows it, and the part
 # of the budget for it.
 _BYTES_PER_PROJECTION, _BATCH_SHARE = 96, 2
@@ -210,8 +212,9 @@ class StoredColumns:
 
     def row_slices(self) -> Iterator[slice]:
         """Rows that are worked on at a time."""
-        step = _BLOCK_BYTES // (8 * max(1, self.shape[1]))
-        step = int(np.clip(step, 8, _MOST_BLOCK_ROWS)) // 8 * 8
+        row_bytes = 8 * max(1, self.shape[1])
+        fewest = min(_FEWEST_BLOCK_ROWS, self.memory // (_BLOCK_SHARE * row_bytes))
+        step = int(np.clip(_BLOCK_BYTES // row_bytes, max(8, fewest), _MOST_BLOCK_ROWS)) // 8 * 8
         for start in range(0, self.shape[0], step):
             yield slice(start, min(start + step, self.shape[0]))
 

@@ -242,10 +242,13 @@ def alone_scores(
         between, shares = numbers(batch, own_few) if sparse is None else sparse.features(batch, own_few)
         prior = expected_skewness(labellings.n_groups, n_values[batch] if own_few else None)
         single = statistic_scores(statistics_of(between, shares if own_few else None), prior)
+        seen = single[0]
         if own_few:
-            single = np.concatenate([single, _clearest_value(between, labellings.n_groups)], axis=2)
-        by_statistic[batch, : single.shape[2]] = single[0]
-        return added_scores(single), best_of_several(single[0].max(axis=1), single.shape[2]), None
+            one_value, clearest_value = _clearest_value(between, labellings.n_groups, n_values[batch])
+            single = np.concatenate([single, one_value], axis=2)
+            seen = np.column_stack([seen, clearest_value])
+        by_statistic[batch, : seen.shape[1]] = seen
+        return added_scores(single), best_of_several(seen.max(axis=1), seen.shape[1]), None
 
     batches = [
         *_batches(np.flatnonzero(binary), 1, labellings),
@@ -262,7 +265,9 @@ def alone_scores(
     return AloneScores(unit_scores, features, unit_of, clearest, observed, by_statistic)
 
 
-def _clearest_value(between: NDArray[np.float32], n_groups: int) -> NDArray[np.float32]:
+def _clearest_value(
+    between: NDArray[np.float32], n_groups: int, n_values: NDArray[np.intp]
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
     """Scores of the value of a feature with few values whose share differs most, as of a level of a category.
 
     Parameters
@@ -271,14 +276,20 @@ def _clearest_value(between: NDArray[np.float32], n_groups: int) -> NDArray[np.f
         Sums of squares; see `statistics_of`.
     n_groups : int
         Number of groups.
+    n_values : int array of shape (n_features,)
+        Values of each feature.
 
     Returns
     -------
-    array of shape (n_labellings, n_features, 1), float32
+    scores : array of shape (n_labellings, n_features, 1), float32
+    observed : array of shape (n_features,)
+        -log of an approximate p-value: of the clearest value, after Bonferroni.
     """
     shares = between[:, :, N_COLUMNS:]
     scores = gamma_scores(shares.reshape(len(shares), -1), prior=np.sqrt(8 / (n_groups - 1)))
-    return gamma_scores(scores.reshape(shares.shape).max(axis=2), prior=_MAXIMUM_SKEWNESS)[:, :, None]
+    largest = scores.reshape(shares.shape).max(axis=2)
+    observed = best_of_several(largest[0], n_values)
+    return gamma_scores(largest, prior=_MAXIMUM_SKEWNESS)[:, :, None], observed
 
 
 def statistic_scores(

@@ -35,20 +35,30 @@ class DoubtfulPairs:
         Group of each row.
     gaps : dict of int to int
         Features that were filled, and the 0/1 feature that marks where.
+    plain : bool
+        Whether rows are simply rows: with weights, blocks or covariates only constants are looked for.
     """
 
     rows: Any
     codes: NDArray[np.uint8]
     gaps: dict[int, int]
+    plain: bool = True
 
     @classmethod
     def of(
-        cls, rows: Any, codes: NDArray[np.uint8], units: Sequence[str], kinds: Sequence[str]
+        cls,
+        rows: Any,
+        codes: NDArray[np.uint8],
+        units: Sequence[str],
+        kinds: Sequence[str],
+        *,
+        plain: bool = True,
     ) -> DoubtfulPairs:
         """Of features that know their column and their kind."""
         marks = {unit: place for place, unit in enumerate(units) if kinds[place] == "missing"}
         filled = [place for place, unit in enumerate(units) if unit in marks and kinds[place] != "missing"]
-        return cls(rows, codes, {place: marks[units[place]] for place in filled if kinds[place] != "level"})
+        gaps = {place: marks[units[place]] for place in filled if kinds[place] != "level"}
+        return cls(rows.tocsc() if sp.issparse(rows) else rows, codes, gaps, plain)
 
     def doubtful(self, first: int, second: int) -> bool:
         """Whether a pair must not be named.
@@ -74,7 +84,7 @@ class DoubtfulPairs:
             len(own) < _FEWEST_ROWS or any(np.ptp(column[own]) == 0 for column in values) for own in groups
         ):
             return True
-        return _homogeneity(values, groups) > _LEVEL
+        return self.plain and _homogeneity(values, groups) > _LEVEL
 
     def _column(self, feature: int) -> NDArray[np.float64]:
         column = self.rows[:, [feature]]

@@ -34,9 +34,24 @@ class Difference(NamedTuple):
 
 
 _UNKNOWN = Difference(np.nan, np.nan, np.nan)
+# Rows that a value must have to have been looked at.
+_FEWEST_ROWS = 5
 # Quantiles looked at where the shape differs; the one whose interval is farthest from zero is reported.
-_QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
-MEASURES = ("mean", "proportion", "sd", *(f"{100 * level:.0f} % quantile" for level in _QUANTILES))
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+
+
+def quantile_name(level: float) -> str:
+    """What a quantile is called.
+
+    Examples
+    --------
+    >>> quantile_name(0.5), quantile_name(0.9)
+    ('median', '90 % quantile')
+    """
+    return "median" if level == 0.5 else f"{100 * level:.0f} % quantile"
+
+
+_QUANTILE_OF = {quantile_name(level): level for level in QUANTILES}
 
 
 def selected_effects(
@@ -55,7 +70,7 @@ def selected_effects(
         Rows in memory, of two groups.
     kinds : mapping of str to str
         The selected features, and what changed: "spread" is the standard deviation, "shape" a
-        quantile, "median" this one, anything else of the mean or proportion.
+        quantile, the name of a quantile this one, anything else the mean or proportion.
     alpha : float, default=0.05
         Share of the intervals that may miss, on average.
     values : mapping of str to float, optional
@@ -66,7 +81,9 @@ def selected_effects(
     Returns
     -------
     DataFrame with one row per selected feature, indexed by its name
-        ``measure`` (one of ``MEASURES``), ``difference`` (second group minus first), ``low``, ``high``.
+        ``measure`` ("mean", "proportion", "sd" or a quantile; "proportion of x = 3" for a value; empty for
+        a feature that one group has no value of), ``difference`` (second group minus first), ``low``,
+        ``high``.
 
     Examples
     --------
@@ -94,7 +111,10 @@ def selected_effects(
             # A group without any value.
             records.append(("", _UNKNOWN))
         elif values and name in values:
-            effect = effect_interval((column == values[name]).astype(np.float64), own, coverage)
+            # It was chosen as the clearest of all values that enough rows have.
+            counts = np.unique(column, return_counts=True)[1]
+            each = 1 - (1 - coverage) / max(1, int((counts >= _FEWEST_ROWS).sum()))
+            effect = effect_interval((column == values[name]).astype(np.float64), own, each)
             records.append((f"proportion of {name} = {values[name]:.6g}", effect))
         else:
             records.append(described_effect(column, kind, own, coverage))
@@ -120,15 +140,15 @@ def described_effect(
     """
     if kind == "spread":
         return "sd", spread_interval(values, sampling, coverage)
-    if kind == "median":
-        return MEASURES[3 + _QUANTILES.index(0.5)], quantile_interval(values, 0.5, sampling, coverage)
+    # Five quantiles are looked at and one is reported.
+    each = 1 - (1 - coverage) / len(QUANTILES)
+    if kind in _QUANTILE_OF:
+        return kind, quantile_interval(values, _QUANTILE_OF[kind], sampling, each)
     if kind == "shape":
-        # Five are estimated and one is reported.
-        each = 1 - (1 - coverage) / len(_QUANTILES)
-        found = [quantile_interval(values, level, sampling, each) for level in _QUANTILES]
+        found = [quantile_interval(values, level, sampling, each) for level in QUANTILES]
         clear = [max(effect.low, -effect.high) / max(effect.high - effect.low, 1e-300) for effect in found]
-        best = int(np.nanargmax(clear)) if not np.isnan(clear).all() else len(_QUANTILES) // 2
-        return MEASURES[3 + best], found[best]
+        best = int(np.nanargmax(clear)) if not np.isnan(clear).all() else len(QUANTILES) // 2
+        return quantile_name(QUANTILES[best]), found[best]
     flags = bool(((values == 0) | (values == 1)).all())
     return "proportion" if flags else "mean", effect_interval(values, sampling, coverage)
 
@@ -253,7 +273,8 @@ class Sampling:
         return Sampling(
             self.second[rows],
             None if self.weights is None else self.weights[rows],
-            None if self.blocks is None else self.blocks[rows],
+            # Without gaps in their numbers: blocks without a row left do not count.
+            None if self.blocks is None else np.unique(self.blocks[rows], return_inverse=True)[1],
             self.whole,
             None if self.covariates is None else self.covariates[rows],
         )

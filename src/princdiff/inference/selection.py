@@ -355,7 +355,8 @@ class _Selection:
     @cached_property
     def _doubtful_pairs(self) -> DoubtfulPairs:
         problem = self._problem
-        return DoubtfulPairs.of(problem.rows, problem.codes, problem.units, problem.kinds)
+        plain = problem.weights is None and problem.blocks is None and problem.covariates is None
+        return DoubtfulPairs.of(problem.rows, problem.codes, problem.units, problem.kinds, plain=plain)
 
     def relations_to_named(self) -> None:
         """Features whose relation to a named one, or to the product of two of them, differs."""
@@ -377,12 +378,13 @@ class _Selection:
         adjusted = step_down_pvalues(np.column_stack([_with_rest(nearby), _with_rest(beyond)]), offsets)
         adjusted = np.minimum(np.delete(adjusted, [nearby.scores.shape[1], -1]) / self._shares.named, 1.0)
         triples = np.concatenate([nearby.pairs, beyond.pairs])
+        # Products are no pairs: what is looked at once more are relations to one feature.
+        count = len(nearby.pairs)
+        adjusted[:count] = self._without_doubtful(nearby.pairs[:, [0, 2]], adjusted[:count])
         np.minimum.at(self._adjusted, triples[:, 2], adjusted)
         for position in np.argsort(adjusted, kind="stable")[: np.count_nonzero(adjusted <= self._alpha)]:
             *partners, feature = triples[position].tolist()
-            partners = [partner for partner in partners if partner >= 0]
-            if not any(self._doubtful_pairs.doubtful(partner, feature) for partner in partners):
-                self._name_together(feature, partners)
+            self._name_together(feature, [partner for partner in partners if partner >= 0])
 
     def relations_of_threes(self) -> None:
         """Features of which three go together differently: one with the product of two others."""

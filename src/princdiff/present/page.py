@@ -91,7 +91,8 @@ def render(result: DifferenceResult, beside: DifferenceResult | None = None) -> 
         ],
         leading=first,
         numbers_first=any(
-            result.columns["kind"].iloc[place] in ("shift", "spread", "shape") for place in first["columns"]
+            result.columns["kind"].iloc[place] in ("shift", "spread", "shape", "value")
+            for place in first["columns"]
         ),
         n_columns=len(result.columns),
         selection=_sentence(wording.selection_sentence(result)),

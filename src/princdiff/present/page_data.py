@@ -17,7 +17,7 @@ import pandas as pd
 
 from princdiff.present import charts, inference_charts, vega
 from princdiff.result import wording
-from princdiff.result.columns import from_to, number, percentages
+from princdiff.result.columns import from_to, numbers, percentages
 from princdiff.tables.encoding import feature_names
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def _own(result: DifferenceResult, frame: pd.DataFrame, widths: list[int]) -> di
         for feature in range(place, place + width if width > 1 else place):
             row = frame.iloc[feature]
             of_rows = row["kind"] in ("proportion", "missing")
-            texts = percentages(means[feature]) if of_rows else [number(mean) for mean in means[feature]]
+            texts = (percentages if of_rows else numbers)(means[feature].tolist())
             own[str(feature)] = {
                 "selected": int(bool(row["selected"])),
                 "pvalue": vega.rounded(float(row["pvalue"]), _DIGITS),
@@ -241,8 +241,9 @@ def _scales(result: DifferenceResult, beside: DifferenceResult | None, rows: lis
 
 
 def _largest_shares(result: DifferenceResult) -> dict[str, float]:
-    means = result.table[[f"mean {group}" for group in result.groups]].to_numpy(float).max(axis=1)
-    return dict(zip(map(str, result.table["feature"]), means.tolist(), strict=True))
+    # A group without any value has no mean.
+    means = np.nan_to_num(result.table[[f"mean {group}" for group in result.groups]].to_numpy(float))
+    return dict(zip(map(str, result.table["feature"]), means.max(axis=1).tolist(), strict=True))
 
 
 def _pairs(result: DifferenceResult) -> list[dict[str, Any]]:

@@ -132,7 +132,8 @@ def feature(result: DifferenceResult, name: str, ax: Axes | None) -> Axes:
 def _proportions(result: DifferenceResult, features: list[str], name: str, ax: Axes | None) -> Axes:
     """Levels, the largest change first; what there is no room for is one line."""
     means = result.table.set_index("feature").loc[features, [f"mean {group}" for group in result.groups]]
-    values = means.to_numpy(float)
+    # A group without any value has no bar.
+    values = np.nan_to_num(means.to_numpy(float))
     order = np.argsort(-np.ptp(values, axis=1), kind="stable")
     labels = [_level(result, feature) for feature in features]
     shown = [labels[place] for place in order]

@@ -8,7 +8,6 @@ speaks far more clearly than the one behind the largest part, the words follow i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,26 +15,28 @@ from numpy.typing import NDArray
 
 from princdiff.data.column_ranks import normal_quantiles
 from princdiff.inference.feature_columns import STATISTICS
+from princdiff.inference.intervals import QUANTILES, quantile_name
 from princdiff.result.effects import beyond_chance, is_stepped, level_effects
 
 # How much a statistic's score counts, on the scale of log p-values: a shift is easier to picture than the
 # share of a value, and both than a change of shape, which every clear difference shows too.
-_EASY = {"shift": 1.0, "spread": 1.0, "proportion": 0.8, "shape": 0.5}
+_EASY = {"shift": 1.0, "spread": 1.0, "value": 0.8, "shape": 0.5}
 # The kind of the largest part is kept if its score is this part of the largest.
 _AS_CLEAR = 0.8
 # Of a number that is almost always the same, the share of that value is shown.
 _ALMOST_ALWAYS = 0.9
 # The mean is shown, and not the median, where its score is this part of that of the ranks.
 _MEAN_SEEN = 0.5
-_FEWEST_ROWS = 5
-# Quantiles of which one is shown where the shape changed.
-_QUANTILES = {0.05: "5 % quantile", 0.25: "lower quartile", 0.5: "median", 0.75: "upper quartile"}
-_QUANTILES[0.95] = "95 % quantile"
+FEWEST_ROWS = 5
+"""Rows that a value must have for its share to be shown."""
+
+# A move of a quantile counts beside the distance of the quantiles that are this much lower and higher.
+_NEARBY = 0.05
 _BEHIND = {
     "shift": ("mean", "ranks"),
     "spread": ("spread",),
     "shape": ("smooth",),
-    "proportion": ("frequent value", "all values", "one value"),
+    "value": ("frequent value", "all values", "one value"),
 }
 
 
@@ -44,20 +45,23 @@ class Change(NamedTuple):
 
     Attributes
     ----------
-    kind : {"shift", "spread", "shape", "proportion"}
-        What changed; "proportion": that of one value.
+    kind : {"shift", "spread", "shape", "value"}
+        What changed; "value": the share of one value.
     measure : str
-        What the figures are: "mean", "sd", "median" or another quantile; for "proportion" the value.
+        What the figures are: a quantile or "share"; empty: the mean or standard deviation.
     figures : list of float
-        Of each group.
+        Of each group, where there is a measure.
     effect : float or None
         In standard deviations, if it is another than that of the parts.
+    value : float or None
+        The value whose share changed.
     """
 
     kind: str
-    measure: str
-    figures: list[float]
+    measure: str = ""
+    figures: list[float] = []
     effect: float | None = None
+    value: float | None = None
 
 
 def clearest_kind(kind: str, scores: NDArray[np.float64]) -> str:
@@ -77,12 +81,11 @@ def clearest_kind(kind: str, scores: NDArray[np.float64]) -> str:
     Examples
     --------
     >>> clearest_kind("spread", np.array([1.0, 2.0, 30.0, 9.0, 12.0, 28.0, 35.0]))
-    'proportion'
+    'value'
     >>> clearest_kind("spread", np.array([1.0, 30.0, 0.0, 9.0, 28.0, 0.0, 0.0]))
     'spread'
     """
-    largest = float(scores.max())
-    if largest <= 0:
+    if scores.max() <= 0:
         return kind
     own = dict(zip(STATISTICS, scores.tolist(), strict=True))
     clear = {
@@ -99,7 +102,7 @@ def clearest_change(
     kind: str,
     scores: NDArray[np.float64],
 ) -> Change | None:
-    """What is shown of one number; None where means and standard deviations tell it.
+    """What is shown of one number; None where the parts of the difference and its means say it.
 
     Parameters
     ----------
@@ -122,35 +125,27 @@ def clearest_change(
     --------
     >>> values = np.repeat([1.0, 5.0, 1.0, 5.0], [9, 1, 2, 8])
     >>> codes = np.repeat([0, 1], 10).astype(np.uint8)
-    >>> clearest_change(values, codes, None, "-", np.array([1.0, 1.0, 9.0, 1.0, 1.0, 1.0, 9.0]))[:3]
-    ('proportion', '5', [0.1, 0.8])
+    >>> change = clearest_change(values, codes, None, "-", np.array([1.0, 1.0, 9.0, 1.0, 1.0, 1.0, 9.0]))
+    >>> change.kind, change.value, change.figures
+    ('value', 5.0, [0.1, 0.8])
     """
     shown = clearest_kind(kind, scores)
-    if shown == "proportion" or (shown in ("shape", "spread") and _is_almost_constant(values, shown)):
+    if shown == "value" or (shown in ("shape", "spread") and _is_almost_constant(values, shown)):
         return _changed_value(values, codes, weights)
     own = dict(zip(STATISTICS, scores.tolist(), strict=True))
     by_ranks = shown == "shift" and own["mean"] < _MEAN_SEEN * own["ranks"]
     if shown == kind and not by_ranks and kind != "shape":
         return None
-    ranked = beyond_chance(normal_quantiles(values)[None], codes, weights)
-    effect = None if shown == kind else float(np.sqrt(ranked.total[0]))
+    effect = None
+    if shown != kind:
+        effect = float(np.sqrt(beyond_chance(normal_quantiles(values)[None], codes, weights).total[0]))
     if shown == "shape" or by_ranks:
-        levels = _QUANTILES if shown == "shape" else {0.5: "median"}
-        measure, figures = _changed_quantile(values, codes, weights, levels)
+        measure, figures = _changed_quantile(
+            values, codes, weights, QUANTILES if shown == "shape" else (0.5,)
+        )
         if max(figures) > min(figures):
             return Change(shown, measure, figures, effect)
-    if shown == kind:
-        return None
-    members = [codes == code for code in range(int(codes.max()) + 1)]
-    mass = np.ones(len(values)) if weights is None else weights
-    means = [float(np.average(values[own], weights=mass[own])) for own in members]
-    if shown != "spread":
-        return Change(shown, "mean", means, effect)
-    squares = [
-        np.average((values[own] - mean) ** 2, weights=mass[own])
-        for own, mean in zip(members, means, strict=True)
-    ]
-    return Change(shown, "sd", np.sqrt(squares).tolist(), effect)
+    return Change(shown, effect=effect)
 
 
 def _is_almost_constant(values: NDArray[np.float64], shown: str) -> bool:
@@ -172,27 +167,31 @@ def _changed_value(
     shares = table / table.sum(axis=1, keepdims=True)
     single, _ = level_effects(shares, codes, weights)
     # A value of a handful of rows shows nothing; of values that differ alike, the one that moved most.
-    seen = np.bincount(place) >= _FEWEST_ROWS
+    seen = np.bincount(place) >= FEWEST_ROWS
     single = np.where(seen, single, 0.0) if seen.any() else single
     best = int(np.lexsort((np.ptp(shares, axis=0), single.round(6)))[-1])
-    return Change("proportion", f"{distinct[best]:.6g}", shares[:, best].tolist(), float(single[best]))
+    return Change("value", "share", shares[:, best].tolist(), float(single[best]), float(distinct[best]))
 
 
 def _changed_quantile(
     values: NDArray[np.float64],
     codes: NDArray[np.uint8],
     weights: NDArray[np.float64] | None,
-    levels: dict[float, str],
+    levels: tuple[float, ...],
 ) -> tuple[str, list[float]]:
-    """The quantile that moved most."""
-    found: dict[str, Sequence[float]] = {}
-    for level, name in levels.items():
-        found[name] = [
-            float(_quantile(values[own], None if weights is None else weights[own], level))
+    """The quantile that moved most, beside how far rows lie apart where it is."""
+    found: dict[float, list[float]] = {}
+    moved: dict[float, float] = {}
+    for level in levels:
+        figures = [
+            _quantile(values[own], None if weights is None else weights[own], level)
             for own in (codes == code for code in range(int(codes.max()) + 1))
         ]
-    name = max(found, key=lambda key: max(found[key]) - min(found[key]))
-    return name, list(found[name])
+        around = [_quantile(values, weights, level + side) for side in (-_NEARBY, _NEARBY)]
+        found[level] = figures
+        moved[level] = (max(figures) - min(figures)) / max(around[1] - around[0], np.finfo(float).tiny)
+    best = max(moved, key=lambda level: moved[level])
+    return quantile_name(best), found[best]
 
 
 def _quantile(values: NDArray[np.float64], weights: NDArray[np.float64] | None, level: float) -> float:

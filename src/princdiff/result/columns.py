@@ -27,8 +27,8 @@ _SHIFT_SHARE = 0.3
 # A number whose smallest value is below this part of its mean may be a size, of which one tells per cent.
 _SIZED = 0.8
 ARROW = " → "
-MOST_ARROWS = 3
 NOTHING = "–"
+MOST_ARROWS = 3
 """With more groups a chain of arrows is not read: the lowest and the highest are shown."""
 
 
@@ -92,7 +92,7 @@ def feature_kinds(facts: ColumnFacts) -> tuple[list[str], NDArray[np.float64]]:
     -------
     kinds : list of str
         "proportion" for flags and levels, "missing" for marks of missing values, else "shift", "spread",
-        "shape", or "-" where nothing is beyond chance.
+        "shape", "value" (the share of one value), or "-" where nothing is beyond chance.
     effects : array of shape (n_features,)
     """
     kinds, effects = [], np.sqrt(facts.beyond.total)
@@ -208,9 +208,10 @@ def _described(
     part = coding.feature_levels[value - members.start]
     if facts.flags[value]:
         # Of zeros and ones, the ones.
-        change = f"{coding.feature_levels[value - members.start] or 1}: {proportions(facts.means(value))}"
-    elif value in facts.changes:
-        change = _clearest(facts.changes[value])
+        change = proportions(facts.means(value))
+        change = change if part else f"1: {change}"
+    elif value in facts.changes and facts.changes[value].measure:
+        change = _clearest(facts.changes[value], coding)
     else:
         change = _moved(facts, value, kinds[value], coding.type == "ordered")
     if part:
@@ -252,10 +253,12 @@ def _missing(facts: ColumnFacts, feature: int) -> str:
     return f"missing {proportions(facts.means(feature))}"
 
 
-def _clearest(change: Change) -> str:
+def _clearest(change: Change, coding: Coding) -> str:
     """What changed most clearly in a number."""
-    if change.kind == "proportion":
-        return f"{change.measure}: {proportions(change.figures)}"
+    if change.value is not None:
+        ordered = coding.type == "ordered" and coding.levels is not None
+        name = coding.levels[int(change.value)] if ordered and coding.levels else number(change.value)
+        return f"{name}: {proportions(change.figures)}"
     return f"{change.measure} {from_to(change.figures, numbers(change.figures))}"
 
 
@@ -297,6 +300,8 @@ def from_to(values: Sequence[float], texts: Sequence[str]) -> str:
     if len(values) <= MOST_ARROWS:
         return ARROW.join(texts)
     known = [place for place in range(len(values)) if not math.isnan(values[place])]
+    if not known:
+        return NOTHING
     order = sorted(known, key=lambda place: values[place])
     return f"{texts[order[0]]} to {texts[order[-1]]}"
 
@@ -309,7 +314,13 @@ def percentages(values: Sequence[float]) -> list[str]:
     >>> percentages([0.001, 0.0012])
     ['0.10 %', '0.12 %']
     """
-    percents = [100 * value for value in values]
+    known = [value for value in values if not math.isnan(value)]
+    if len(known) < len(values):
+        # A group without any value.
+        texts = iter(percentages(known) if known else ())
+        return [NOTHING if math.isnan(value) else next(texts) for value in values]
+    # Shares of weighted rows add up to one but for rounding.
+    percents = [round(100 * value, 9) for value in values]
     for digits in (0, 1, 2, 3):
         rounded = [round(percent, digits) for percent in percents]
         # What is not none must not be shown as none, nor what is not all as all.
@@ -335,7 +346,7 @@ def numbers(values: Sequence[float]) -> list[str]:
     known = [value for value in values if not math.isnan(value)]
     if len(known) < len(values):
         # A group without any value.
-        texts = iter(numbers(known))
+        texts = iter(numbers(known) if known else ())
         return [NOTHING if math.isnan(value) else next(texts) for value in values]
     texts_of = [number(value) for value in values]
     for digits in range(1, 5):

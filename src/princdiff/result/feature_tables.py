@@ -226,6 +226,7 @@ def _clearest_changes(
 ) -> dict[int, Change]:
     """What changed in the numbers that are named on their own, where means and spreads do not tell it."""
     kinds, _ = feature_kinds(facts)
+    rows = prepared.rows.tocsc() if sp.issparse(prepared.rows) else prepared.rows
     named = facts.features["selected"].to_numpy(bool) & (facts.features["reason"] == "alone").to_numpy()
     found = {}
     for place in np.flatnonzero(named & (scores.max(axis=1) > 0)).tolist():
@@ -236,8 +237,8 @@ def _clearest_changes(
             or prepared.features[place] in prepared.filled
         ):
             continue
-        values, codes, weights, _ = observed(prepared, place)
-        change = clearest_change(values, codes, weights, kinds[place], scores[place])
+        values = column_of(rows, place)
+        change = clearest_change(values, prepared.codes, prepared.weights, kinds[place], scores[place])
         if change is not None:
             found[place] = change
     return found
@@ -268,6 +269,7 @@ def with_differences(
     known = table[table["difference"].notna()].sort_values("effect", ascending=False, kind="stable")
     leading = known.drop_duplicates("column").set_index("column")
     several = leading.index.to_numpy() != leading["feature"].to_numpy()
+    several &= ~leading["measure"].str.contains(" = ", regex=False).to_numpy(bool)
     words = leading["measure"].where(~several, leading["measure"] + " of " + leading["feature"].astype(str))
     shown = leading[["measure", "difference", "difference_low", "difference_high"]].assign(measure=words)
     shown = shown.reindex(columns["column"])
@@ -365,6 +367,8 @@ def distributions(prepared: Prepared, leading: list[str]) -> dict[str, Distribut
 def _histogram(prepared: Prepared, place: int) -> Distribution:
     """Shares of each group in common bins; a long tail is gathered in the outermost ones."""
     values, codes, weights, _ = observed(prepared, place)
+    if len(values) == 0:
+        return Distribution(np.array([-0.5, 0.5]), {name: np.zeros(1) for name in prepared.groups}, values)
     distinct = np.unique(values)
     few = np.empty(0)
     if len(distinct) <= _FEW_VALUES and len(distinct) > 1:

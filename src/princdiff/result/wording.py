@@ -242,7 +242,8 @@ def distance_sentence(result: DifferenceResult) -> str:
         return "No direction tells them apart."
     order = frame["share"].fillna(frame["weight"] ** 2).sort_values(ascending=False, kind="stable").index
     columns = list(dict.fromkeys(map(str, frame.loc[order, "column"])))
-    apart = f"they {_size(result, result.effect, *result.effect_interval)}"
+    kind = _main_kind(result, frame)
+    apart = f"they {_size(result, result.effect, *result.effect_interval, kind=kind)}"
     other = second_contrast(result)
     if other is None:
         return f"Along the direction found ({_made_of(columns)}) {apart}."
@@ -258,15 +259,21 @@ def second_contrast(result: DifferenceResult) -> ContrastPart | None:
     return next((part for part in result.contrasts if part.name != SIZE), None)
 
 
-def _size(result: DifferenceResult, effect: float, low: float, high: float) -> str:
+def _main_kind(result: DifferenceResult, features: pd.DataFrame) -> str:
+    """What most of the difference along the direction is; "location" where nothing else is, or of flags."""
+    main = max(result.kind, key=lambda name: result.kind[name])
+    flags = features["kind"].isin(["proportion", "missing"]).any()
+    return "location" if flags or result.kind[main] <= _MOSTLY else main
+
+
+def _size(result: DifferenceResult, effect: float, low: float, high: float, kind: str = "location") -> str:
     """How far apart groups are; where it is their spread or shape that differs, that it is no distance."""
     size, interval = size_and_interval(effect, low, high)
     unit = "standard deviation" if size == "1" else "standard deviations"
     bounds = f" ({interval})" if interval else ""
     average = " on average" if len(result.groups) > 2 else ""
-    main = max(result.kind, key=lambda name: result.kind[name])
-    if main != "location" and result.kind[main] > _MOSTLY and "proportion" not in set(result.table["kind"]):
-        return f"differ by {size} {unit}{average}{bounds}, mostly in {main.replace('scale', 'spread')}"
+    if kind != "location":
+        return f"differ by {size} {unit}{average}{bounds}, mostly in {kind.replace('scale', 'spread')}"
     return f"are {size} {unit} apart{average}{bounds}"
 
 

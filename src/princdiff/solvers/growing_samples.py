@@ -73,9 +73,9 @@ def first_sample(samples: Samples, subsample: int | str | None) -> int | None:
         worthwhile = _WORTHWHILE * wanted
     else:
         wanted, worthwhile = int(subsample), int(subsample) + 1
-    if samples.largest_sample is not None and samples.largest_sample < min(wanted, samples.n_rows):
+    if samples.largest_sample is not None and samples.largest_sample < samples.n_rows:
         # A search that reads its rows from a file at every step takes a hundred times as long.
-        wanted = max(2 * _FEWEST_OF_A_GROUP, samples.largest_sample)
+        wanted = max(2 * _FEWEST_OF_A_GROUP, min(wanted, samples.largest_sample))
         worthwhile = wanted + 1
     return wanted if samples.n_rows >= worthwhile else None
 

@@ -13,7 +13,7 @@ _IDENTIFIER = re.compile(
 ROW_NAMES = "Unnamed: 0"
 # So many whole numbers that all differ are no measurements: some would agree by chance.
 _MANY_ROWS = 1000
-_ROWS_PER_UNIT = 1.5
+_ROWS_PER_UNIT, _FEWEST_UNITS = 1.5, 10
 
 
 def names_identifier(name: str) -> bool:
@@ -75,7 +75,8 @@ def names_units(name: str, numbers: NDArray, groups: NDArray) -> bool:
 
     Examples
     --------
-    >>> names_units("id", np.array([1, 1, 2, 2, 3, 3, 4, 4.0]), np.array([0, 0, 0, 0, 1, 1, 1, 1]))
+    >>> persons = np.arange(20).repeat(3)
+    >>> names_units("id", persons.astype(float), persons // 10)
     True
     """
     if not names_identifier(name):
@@ -88,8 +89,8 @@ def names_units(name: str, numbers: NDArray, groups: NDArray) -> bool:
     lowest, highest = np.full(len(values), own.max()), np.zeros(len(values), dtype=np.intp)
     np.minimum.at(lowest, inverse, own)
     np.maximum.at(highest, inverse, own)
-    # Two units at least in each group: one alone is the group under another name.
-    return bool((lowest == highest).all() and np.bincount(lowest).min() >= 2)
+    # Few codes in each group are categories that changed, such as products that were given new keys.
+    return bool((lowest == highest).all() and np.bincount(lowest)[np.unique(own)].min() >= _FEWEST_UNITS)
 
 
 def _increases(values: NDArray, groups: NDArray) -> bool:

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from princdiff.tables.dates import are_dates
 from princdiff.tables.frames import listed, refuse_duplicates
 
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
@@ -29,6 +30,7 @@ _CODE = r"\s*[+-]?0\d"
 _GZIP = b"\x1f\x8b"
 # What stands for a missing value: what pandas takes for one, but for "None", which is a common answer.
 _NONE = "None"
+_FLAGS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 _MISSING = (
     *("", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NULL", "null"),
     *("NaN", "-NaN", "nan", "-nan", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
@@ -140,7 +142,7 @@ def read_text(source: TextFile) -> tuple[pd.DataFrame, TextFile]:
 
 
 def _read_none(frame: pd.DataFrame) -> None:
-    """Among numbers the word None is a missing value; among words it is one of them, as in "None, Some"."""
+    """Among words None is one of them, as in "None, Some"; among numbers, dates and flags it is missing."""
     for place, dtype in enumerate(frame.dtypes):
         if dtype.kind not in "OU" and not isinstance(dtype, pd.StringDtype):
             continue
@@ -148,9 +150,15 @@ def _read_none(frame: pd.DataFrame) -> None:
         none = (column == _NONE).to_numpy(dtype=bool, na_value=False)
         if not none.any():
             continue
-        numbers = pd.to_numeric(column.mask(none), errors="coerce")
-        if numbers.notna().any() and (numbers.notna() | none | column.isna()).all():
+        rest = column.mask(none)
+        words = {str(word).strip() for word in rest.dropna().unique()}
+        numbers = pd.to_numeric(rest, errors="coerce")
+        if (numbers.notna() | rest.isna()).all():
             frame.isetitem(place, numbers)
+        elif words <= set(_FLAGS):
+            frame.isetitem(place, rest.map(lambda word: _FLAGS.get(str(word).strip(), np.nan)))
+        elif are_dates(sorted(words)):
+            frame.isetitem(place, rest)
 
 
 def _parse(source: TextFile, **options: Any) -> pd.DataFrame:
