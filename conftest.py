@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 import pytest
+
+# Examples of the AnnData face need it.
+collect_ignore_glob = [] if find_spec("anndata") else ["src/princdiff/singlecell/*.py"]
 
 
 @pytest.fixture(autouse=True)

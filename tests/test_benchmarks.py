@@ -243,6 +243,8 @@ def test_script_writes_a_stamped_section(name, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("name, file", [("fig1b", "madelon.npz"), ("brain", "zeisel.npz")])
 def test_data_that_are_not_here_are_asked_for(name, file, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("PRINCDIFF_DATA", str(tmp_path))
+    if name == "brain":
+        pytest.importorskip("anndata")
     with pytest.raises(SystemExit):
         import_module(f"benchmarks.paper.{name}").main(["--quick"])
     assert f"{file} is needed: name its folder with --data" in capsys.readouterr().err

@@ -31,7 +31,7 @@ DOORS = [permutation_test, select_features, lambda X, y, **_: PDA().fit(X, y)]
 @pytest.mark.parametrize("door", DOORS)
 def test_what_lies_under_a_mask_is_no_value(door):
     frame, groups = table()
-    masked = np.ma.masked_array(frame.to_numpy(), mask=False)
+    masked = np.ma.masked_array(frame.to_numpy(copy=True), mask=False)
     masked[3, 1] = np.ma.masked
     masked.data[3, 1] = 1e9
     with pytest.raises(ValueError, match="contains NaN or infinity: column '1' is affected"):

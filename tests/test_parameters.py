@@ -9,7 +9,6 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-import anndata
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -52,6 +51,7 @@ def a_result():
 @cache
 def cells():
     X, y = rows_and_groups()
+    anndata = pytest.importorskip("anndata")
     object_ = anndata.AnnData(np.exp(X), obs=pd.DataFrame({"tissue": y}, index=[str(i) for i in range(24)]))
     princdiff.tl.pda(object_, "tissue", n_features=2, n_components=2, n_permutations=3, values=None)
     princdiff.tl.pda_gene_sets(object_, {"few": ["0", "1"]}, n_top=2, min_size=1)

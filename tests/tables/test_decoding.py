@@ -42,7 +42,7 @@ def test_every_kind_of_column_comes_back_as_it_was(table):
         assert [None if pd.isna(value) else value for value in found[name]] == expected.tolist(), name
     assert found["member"].tolist() == [str(value) for value in table["member"]]
     expected = [None if pd.isna(date) else str(date) for date in table["seen"]]
-    assert found["seen"].tolist() == expected
+    assert [None if pd.isna(date) else date for date in found["seen"]] == expected
 
 
 def test_pooled_levels_are_told_as_such():

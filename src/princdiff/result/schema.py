@@ -219,7 +219,10 @@ def _frame(content: Any, where: str) -> pd.DataFrame:
         wanted = {"number": float, "whole": int, "boolean": bool}.get(kind)
         if wanted is None:
             cells = [_decoded(Any, item, place, 1) for item in values]
-            frame[name] = pd.Series(cells, index=index, dtype=object)
+            column = pd.Series(cells, index=index, dtype=object)
+            # From pandas 3 on a column of texts has a type of its own.
+            texts = all(isinstance(cell, str) for cell in cells)
+            frame[name] = column.infer_objects() if texts else column
         else:
             frame[name] = pd.Series(
                 [_scalar(wanted, item, place) for item in values], index=index, dtype=_DTYPES[kind]

@@ -193,5 +193,5 @@ def date_parts(
         if part == "days":
             matrix[:, place] = (index - pd.Timestamp(start)) / pd.Timedelta(days=1)
         else:
-            matrix[:, place] = getattr(index, part)
+            matrix[:, place] = index.day_of_week if part == "weekday" else getattr(index, part)
     return matrix
