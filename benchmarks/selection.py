@@ -29,7 +29,8 @@ from princdiff.datasets import load_madelon, load_zeisel
 from princdiff.inference.alone import alone_test
 from princdiff.inference.contrasts import Relabellings
 from princdiff.inference.relabelling import Scheme
-from princdiff.inference.selection import SelectionOptions, select
+from princdiff.inference.selection import select
+from princdiff.inference.selection_steps import SelectionOptions
 from princdiff.tables import prepare
 
 LEVEL = 0.05

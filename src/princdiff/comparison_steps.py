@@ -29,8 +29,9 @@ from princdiff.inference.identity import identity_of, rows_identity
 from princdiff.inference.intervals import selected_effects
 from princdiff.inference.permutation_result import PermutationResult
 from princdiff.inference.planning import detectable_effect
-from princdiff.inference.selection import SelectionOptions, select
+from princdiff.inference.selection import select
 from princdiff.inference.selection_result import SelectionResult
+from princdiff.inference.selection_steps import SelectionOptions
 from princdiff.inference.stability import StabilityOptions, run_half_samples
 from princdiff.progress import progress_bar
 from princdiff.result import feature_tables, held_out, shift_spread_shape

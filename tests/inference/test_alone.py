@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from scipy import stats
 
-from princdiff.inference import alone as module
+from princdiff.inference import column_batches
 from princdiff.inference.alone import (
     AloneScores,
     _PearsonSums,
@@ -267,7 +267,7 @@ def test_order_storage_precision_and_threads_do_not_matter(monkeypatch):
     ):
         np.testing.assert_allclose(other.units, plain.units, rtol=1e-4, atol=1e-4)
     np.testing.assert_array_equal(alone_scores(rows, labellings, n_jobs=3).units, plain.units)
-    monkeypatch.setattr(module, "_BATCH_ELEMENTS", 90 * 25)
+    monkeypatch.setattr(column_batches, "_BATCH_ELEMENTS", 90 * 25)
     np.testing.assert_allclose(alone_scores(rows, labellings).units, plain.units, rtol=1e-4, atol=1e-4)
     # Rows and labellings in another order: the observed scores do not change but for chance labellings.
     order = rng.permutation(90)

@@ -9,7 +9,8 @@ from scipy import stats
 from princdiff import select_features
 from princdiff.data.problem import Problem, Run
 from princdiff.inference import changed_correlations as relations
-from princdiff.inference.selection import SelectionOptions, select
+from princdiff.inference.selection import select
+from princdiff.inference.selection_steps import SelectionOptions
 
 QUICK = {"n_permutations": 199, "random_state": 0}
 

@@ -11,7 +11,7 @@ unit that merely goes with one that differs does not differ on its own, and is n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
 from princdiff.data.stored_columns import StoredColumns
-from princdiff.inference.contrasts import MANY_ROWS, Contrasts, Relabellings
+from princdiff.inference.column_batches import column_batches, each_column, numbers_of_values
+from princdiff.inference.contrasts import Contrasts, Relabellings
 from princdiff.inference.feature_columns import (
     MOST_VALUES,
     N_COLUMNS,
@@ -39,7 +40,7 @@ from princdiff.inference.pvalues import (
 )
 from princdiff.inference.relabelling import Labelled
 from princdiff.inference.scores import gamma_scores
-from princdiff.inference.sparse_columns import SPARSE_ROWS, SparseColumn, SparseContrasts
+from princdiff.inference.sparse_columns import SparseContrasts
 from princdiff.parallel import in_threads
 from princdiff.printable import short_repr
 
@@ -49,14 +50,6 @@ FEWEST_NAMING = 499
 # Skewness of scores added up as inverse p-values, and of the largest of several scores, if nothing differs:
 # measured as 1.9 to 2.1 for features of many kinds, and 1.2 to 1.5 for 3 to 10 independent scores.
 _SUM_SKEWNESS, _MAXIMUM_SKEWNESS = 2.0, 1.4
-# Rows that are looked at before all are, to see that a feature has many values.
-_HEAD = 100
-# Values of prepared columns held at a time (double precision, a few copies).
-_BATCH_ELEMENTS = 16_000_000
-# Columns of many rows that are summed up together.
-_TOGETHER = 12
-# Values of sums of squares held at a time, over all labellings.
-_BATCH_STATISTICS = 6_000_000
 
 
 @dataclass(frozen=True)
@@ -208,7 +201,7 @@ def alone_scores(
     rows = rows.tocsc() if sp.issparse(rows) else rows
     contrasts = Contrasts(labellings)
     sparse = SparseContrasts.of(rows, labellings)
-    n_values = _numbers_of_values(rows)
+    n_values = numbers_of_values(rows)
     binary, few = n_values <= 2, (n_values > 2) & (n_values <= MOST_VALUES)
     features = np.zeros((labellings.n_labellings, n_features), dtype=np.float32)
     observed = np.zeros(n_features)
@@ -251,9 +244,9 @@ def alone_scores(
         return added_scores(single), best_of_several(seen.max(axis=1), seen.shape[1]), None
 
     batches = [
-        *_batches(np.flatnonzero(binary), 1, labellings),
-        *_batches(np.flatnonzero(few), N_COLUMNS + MOST_VALUES, labellings),
-        *_batches(np.flatnonzero(~binary & ~few), N_COLUMNS, labellings),
+        *column_batches(np.flatnonzero(binary), 1, labellings),
+        *column_batches(np.flatnonzero(few), N_COLUMNS + MOST_VALUES, labellings),
+        *column_batches(np.flatnonzero(~binary & ~few), N_COLUMNS, labellings),
     ]
     # A stored table has a budget of memory, which is that of one thread.
     n_jobs = 1 if isinstance(rows, StoredColumns) else n_jobs
@@ -486,45 +479,3 @@ def pooled_discovery_rates(scores: NDArray[np.float32]) -> NDArray[np.float64]:
     tolerance = 1e-4
     below = np.searchsorted(pool, scores[0] - tolerance, side="left")
     return adjusted_pvalues(counted_pvalue(len(pool) - below, len(pool)), "benjamini-hochberg")
-
-
-def _numbers_of_values(rows: Any) -> NDArray[np.intp]:
-    """How many values each feature has, counted up to one more than ``MOST_VALUES``."""
-    n_features = rows.shape[1]
-    found = np.zeros(n_features, dtype=np.intp)
-    if sp.issparse(rows) and rows.shape[0] >= SPARSE_ROWS:
-        counts = [len(SparseColumn.of(rows, feature).values) for feature in range(n_features)]
-        return np.minimum(counts, MOST_VALUES + 1)
-    for feature, column in enumerate(each_column(rows, np.arange(n_features))):
-        few = len(np.unique(column[:_HEAD])) <= MOST_VALUES
-        found[feature] = _count_of_values(column) if few else MOST_VALUES + 1
-    return found
-
-
-def _count_of_values(column: NDArray) -> int:
-    low, high = column.min(), column.max()
-    if ((column == low) | (column == high)).all():
-        # Most of the columns with few values, and no need to sort them.
-        return 1 + int(low < high)
-    return len(np.unique(column))
-
-
-def each_column(rows: Any, features: NDArray[np.intp]) -> Iterator[NDArray]:
-    """Columns of dense, sparse or stored rows one after the other, each of shape (n_rows,)."""
-    step = 256 if rows.shape[0] < MANY_ROWS and not isinstance(rows, StoredColumns) else 1
-    for start in range(0, len(features), step):
-        part = rows[:, features[start : start + step]]
-        part = part.toarray() if sp.issparse(part) else np.asarray(part)
-        yield from part.T
-
-
-def _batches(
-    features: NDArray[np.intp], n_columns: int, labellings: Relabellings
-) -> Sequence[NDArray[np.intp]]:
-    """Features in batches that bound memory and depend on nothing but the shape of the problem."""
-    if len(features) == 0:
-        return []
-    # Columns of many rows are made one by one, and may be as many as are summed up together.
-    elements = max(_BATCH_ELEMENTS // labellings.n_rows, _TOGETHER if labellings.n_rows >= MANY_ROWS else 0)
-    size = max(1, min(elements, _BATCH_STATISTICS // labellings.n_labellings) // n_columns)
-    return np.split(features, np.arange(size, len(features), size))

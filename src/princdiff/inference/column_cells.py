@@ -16,7 +16,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from princdiff.data.stored_columns import StoredColumns
-from princdiff.inference.alone import combined_scores, each_column
+from princdiff.inference.alone import combined_scores
+from princdiff.inference.column_batches import each_column
 from princdiff.inference.contrasts import MANY_ROWS, Contrasts
 from princdiff.inference.feature_columns import (
     RankFunctions,

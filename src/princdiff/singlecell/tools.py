@@ -20,8 +20,9 @@ from princdiff.data.shared_docs import with_shared_docs
 from princdiff.estimators import PDA, SPARDA
 from princdiff.inference.permutation import permutation_test
 from princdiff.inference.permutation_result import PermutationResult
-from princdiff.inference.selection import SelectionOptions, select
+from princdiff.inference.selection import select
 from princdiff.inference.selection_result import SelectionResult
+from princdiff.inference.selection_steps import SelectionOptions
 from princdiff.result import shift_spread_shape
 from princdiff.singlecell import cautions, genesets
 from princdiff.singlecell.anndata_input import (
