@@ -207,3 +207,18 @@ def test_the_command_line_takes_the_files_of_one_table(folder, capsys, monkeypat
     assert "all must be parquet" in capsys.readouterr().err
     assert main(["compare", *files, files[0]]) == 2
     assert main([*words[:-1], "much"]) == 2
+
+
+def test_effects_of_very_many_rows_are_measured_on_some_of_them(monkeypatch):
+    from princdiff import comparison_steps
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(4000, 3)), rng.integers(0, 2, 4000)
+    X[y == 1, 1] += 0.8
+    options = {"groups": y, "n_permutations": 19, "n_components": 2, "random_state": 0}
+    whole = compare(X, **options)
+    monkeypatch.setattr(comparison_steps, "_MOST_EFFECT_ROWS", 1000)
+    some = compare(X, **options)
+    assert some.effect == pytest.approx(whole.effect, abs=0.15) and some.effect != whole.effect
+    assert some.pvalue == whole.pvalue
+    assert some.components["location"][0] == pytest.approx(whole.components["location"][0], abs=0.2)

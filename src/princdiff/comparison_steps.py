@@ -52,6 +52,8 @@ from princdiff.time_budget import Budget, BudgetedTest, part_of_rows
 
 # Rows on which an effect is measured where time is short, or its direction is found where numbers are many.
 _EFFECT_ROWS = 40_000
+# Rows on which effects and kinds of difference are measured at most: more take memory, and tell nothing more.
+_MOST_EFFECT_ROWS = 2_000_000
 # Options on which the steps that a checkpoint keeps depend, beside the data and the divergence.
 _KEPT_OPTIONS = ("n_features", "n_components", "scale", "n_permutations", "certify", "select", "error")
 
@@ -222,7 +224,12 @@ class Comparison:
 
     def _components(self, fit: SPARDA, projections: NDArray, pvalue: float, effect: Effect) -> pd.DataFrame:
         """One row per direction; p-value and effect of the first are those of the result."""
-        kind = shift_spread_shape.split_difference(projections, self.data.codes, self.data.weights)
+        codes, weights = self.data.codes, self.data.weights
+        if len(codes) > _MOST_EFFECT_ROWS:
+            index = np.sort(self.how.rng("kinds").permutation(len(codes))[:_MOST_EFFECT_ROWS])
+            projections, codes = projections[:, index], codes[index]
+            weights = None if weights is None else weights[index]
+        kind = shift_spread_shape.split_difference(projections, codes, weights)
         total = np.where(kind.total > 0, kind.total, 1.0)
         pvalues = np.full(len(projections), np.nan)
         plain = self.data.blocks is None and self.data.covariates is None
@@ -231,8 +238,7 @@ class Comparison:
             self.clock.done("components")
         pvalues[0] = pvalue
         further = [
-            shift_spread_shape.effect_size(projection, self.data.codes, self.data.weights)
-            for projection in projections[1:]
+            shift_spread_shape.effect_size(projection, codes, weights) for projection in projections[1:]
         ]
         return pd.DataFrame(
             {
@@ -259,8 +265,9 @@ class Comparison:
         """Effect on rows that the direction was not fitted on, and how well it tells two groups apart."""
         rng = self.how.rng("effect")
         problem = self.problem
-        if self.budget.limited and problem.n_rows > _EFFECT_ROWS:
-            index = np.sort(rng.permutation(problem.n_rows)[:_EFFECT_ROWS])
+        most = _EFFECT_ROWS if self.budget.limited else _MOST_EFFECT_ROWS
+        if problem.n_rows > most:
+            index = np.sort(rng.permutation(problem.n_rows)[:most])
             problem, projection = problem.take_rows(index), projection[index]
         halves = held_out.halves(problem, self.how.seed, rng)
         level = int(np.count_nonzero(fit.components_[0]))
