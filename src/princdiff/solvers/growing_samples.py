@@ -73,10 +73,12 @@ def first_sample(samples: Samples, subsample: int | str | None) -> int | None:
         worthwhile = _WORTHWHILE * wanted
     else:
         wanted, worthwhile = int(subsample), int(subsample) + 1
-    if samples.largest_sample is not None and samples.largest_sample < samples.n_rows:
-        # A search that reads its rows from a file at every step takes a hundred times as long.
-        wanted = max(2 * _FEWEST_OF_A_GROUP, min(wanted, samples.largest_sample))
-        worthwhile = wanted + 1
+    largest = samples.largest_sample
+    if largest is not None:
+        wanted = max(2 * _FEWEST_OF_A_GROUP, min(wanted, largest))
+        if largest < samples.n_rows and not samples.streamed:
+            # A search that gathers columns from a file at every step takes a hundred times as long.
+            worthwhile = wanted + 1
     return wanted if samples.n_rows >= worthwhile else None
 
 
