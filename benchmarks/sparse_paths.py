@@ -83,8 +83,10 @@ def logistic_lasso(X: Array, y: Array, most: int, points: int = 40) -> Array:
     """Logistic regression with an l1 penalty, from the smallest penalty that selects nothing."""
     supports = []
     smallest = l1_min_c(X, y, loss="log", fit_intercept=False)
+    # Newer versions of scikit-learn say it by the ratio alone.
+    lasso = {"l1_ratio": 1.0} if LogisticRegression().penalty == "deprecated" else {"penalty": "l1"}
     for C in smallest * np.geomspace(1.02, 8, points):
-        fit = LogisticRegression(l1_ratio=1.0, C=C, solver="liblinear", fit_intercept=False, tol=1e-5)
+        fit = LogisticRegression(C=C, solver="liblinear", fit_intercept=False, tol=1e-5, **lasso)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             supports.append(fit.fit(X, y).coef_[0] != 0)
