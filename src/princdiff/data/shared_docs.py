@@ -48,7 +48,7 @@ certify : {"auto", True, False}, default="auto"
     "auto": where that costs no more than the fit.""",
     "sample_weight": """
 sample_weight : array of shape (n_rows,), optional
-    Row weights; they travel with the rows.""",
+    Row weights; they travel with the rows, so tests assume that they do not depend on the group.""",
     "blocks": """
 blocks : array of shape (n_rows,), optional
     Pairs, strata or donors.""",
