@@ -32,6 +32,8 @@ _CONTENDER = 2e-3
 SINGLE_PRECISION = 1e-7
 # Evaluations in double precision after an ascent in single precision has come to its end.
 _LAST_DIGITS = 12
+# Evaluations of the ascent in double precision where a climb follows: it zigzags on, and the climb does not.
+_BEFORE_CLIMB = 150
 # Weights this small in proportion to the largest are what double precision leaves of zero.
 _DUST = 1e-10
 
@@ -147,13 +149,16 @@ def settle(
     sparsity = Sparsity(
         np.full(len(finds), finds.shape[1]), np.full(len(finds), penalty) if penalty else None, finds != 0
     )
+    affordable = effort.climb_elements // (samples.n_rows * (finds.shape[1] + _MATCHING) * _PLANS_HELD)
+    max_iter = min(tolerance.max_iter, effort.climb_iter, affordable)
+    climbs = max_iter >= _SHORTEST_CLIMB and isinstance(divergence, PlannedDivergence)
+    if climbs:
+        tolerance = replace(tolerance, max_iter=min(tolerance.max_iter, _BEFORE_CLIMB))
     found = ascend(
         exact, labels.repeat(len(finds)), divergence, sparsity, finds, replace(tolerance, race=True)
     )
     objective, directions, n_iter = found.objective, found.directions, n_iter + int(found.n_iter.sum())
-    affordable = effort.climb_elements // (samples.n_rows * (finds.shape[1] + _MATCHING) * _PLANS_HELD)
-    max_iter = min(tolerance.max_iter, effort.climb_iter, affordable)
-    if isinstance(divergence, PlannedDivergence) and max_iter >= _SHORTEST_CLIMB:
+    if climbs and isinstance(divergence, PlannedDivergence):
         operator = exact.for_labels(labels)
         contenders = np.flatnonzero(objective >= objective.max() * (1 - _CONTENDER))
         for index in contenders[np.argsort(-objective[contenders], kind="stable")][: effort.climbs]:
