@@ -13,6 +13,7 @@ import argparse
 import os
 import time
 import warnings
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -132,9 +133,8 @@ def halves(arguments: argparse.Namespace) -> None:
 
 
 def trial(arguments: argparse.Namespace) -> None:
-    from lifelines.datasets import load_dataset
-
-    table = load_dataset("ACTG175.csv").drop(columns=["pidnum", "days", "cens", "treat"])
+    file = resources.files("lifelines.datasets") / "ACTG175.csv"
+    table = pd.read_csv(str(file)).drop(columns=["pidnum", "days", "cens", "treat"])
     arms = table.pop("arms")
     rejected = selected = 0
     n_draws = arguments.draws or 100

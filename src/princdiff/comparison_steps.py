@@ -35,7 +35,7 @@ from princdiff.inference.selection_steps import SelectionOptions
 from princdiff.inference.stability import StabilityOptions, run_half_samples
 from princdiff.progress import progress_bar
 from princdiff.result import feature_tables, held_out, shift_spread_shape
-from princdiff.result.columns import ColumnFacts, telling_columns
+from princdiff.result.columns import ColumnFacts
 from princdiff.result.effects import Effect, averaged, direction_effect
 from princdiff.result.parts import (
     CertificatePart,
@@ -47,6 +47,7 @@ from princdiff.result.parts import (
 )
 from princdiff.result.rows import rows_to_show
 from princdiff.result.shown import Shown, leading_cell, leading_sentence
+from princdiff.result.telling_columns import telling_columns
 from princdiff.tables import Prepared
 from princdiff.time_budget import Budget, BudgetedTest, part_of_rows
 
@@ -438,7 +439,7 @@ class Comparison:
             features[f"weight {number + 1}"] = fit.components_[number]
             features[f"share {number + 1}"] = fit.shares_[number]
         table, columns, facts = feature_tables.result_tables(self.data, features, single, self.seen)
-        self.telling = telling_columns(facts)
+        self.telling = telling_columns(self.data, facts)
         for name in self.telling:
             self.notes.append(
                 f"column {name!r} determines the group of every row; if it is the grouping itself, "

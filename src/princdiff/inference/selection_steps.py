@@ -377,12 +377,16 @@ class SelectionSteps:
     def _control(self) -> str:
         alpha, n_features = self._options.alpha, self._problem.n_features
         alone = ", alone or together with others," if self._options.relations else ""
+        several = len(np.unique(self._unit_of)) < n_features
+        named = "columns" if several else "features"
         if self._options.error == "fdr":
             words = (
-                f"Of the features named, at most a share of {alpha:g} is expected not to differ{alone[:-1]}."
+                f"Of the {named} named, at most a share of {alpha:g} is expected not to differ{alone[:-1]}."
             )
         else:
-            words = f"The chance that any of the features named does not differ{alone} is at most {alpha:g}."
+            words = f"The chance that any of the {named} named does not differ{alone} is at most {alpha:g}."
+        if several:
+            words += " Which of its levels, or its gaps, did is judged within each column."
         if self._options.relations and len(self._looked_at) < n_features:
             words += (
                 f" Pairs were tested among the {len(self._looked_at)} features that depend most on others."

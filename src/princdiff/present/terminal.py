@@ -128,6 +128,8 @@ def column_lines(result: DifferenceResult, screen: Screen) -> list[str]:
 
 def _column_columns(shown: pd.DataFrame, screen: Screen) -> list[TextColumn]:
     """Names, what changed and its size; then, as far as there is room, p-value, alone or not, and kind."""
+    from princdiff.result.columns import in_short
+
     names = [printable(name) for name in shown["column"]]
     changes = [printable(change) for change in shown["change"]]
     effect = TextColumn("size", [f"{value:.2f} sd" for value in shown["effect"]], right=True)
@@ -140,7 +142,7 @@ def _column_columns(shown: pd.DataFrame, screen: Screen) -> list[TextColumn]:
     optional += [kind]
     longest = max(len("column"), *map(columns_of, names))
     # Of several levels the first must be read whole; of a mean its change in percent may go.
-    wanted = max(_LEAST_CHANGE, *(columns_of(_brief(change)) for change in changes))
+    wanted = max(_LEAST_CHANGE, *(columns_of(in_short(change)) for change in changes))
     while True:
         room = screen.width - table_width([effect, *optional]) - len(GAP)
         if not optional or room >= min(longest, _GOOD_NAME) + wanted:
@@ -158,11 +160,6 @@ def _column_columns(shown: pd.DataFrame, screen: Screen) -> list[TextColumn]:
     after = [one for one in (differs, pvalue) if any(one is chosen for chosen in optional)]
     drawn = [bars] if screen.drawn and room >= _BAR + len(GAP) else []
     return [name, *before, change, effect, *drawn, *after]
-
-
-def _brief(change: str) -> str:
-    """The part of what changed that must not be cut."""
-    return change.split("; ")[0].split(", ")[0].split(" (")[0]
 
 
 def _differs(row: dict[Any, Any]) -> str:

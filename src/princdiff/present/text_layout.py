@@ -185,11 +185,21 @@ def clipped(text: str, width: int, mark: str = "…") -> str:
     'gold 2 % → 10 %'
     >>> clipped("mean 0.795 → 2.19 (+176 %)", 20)
     'mean 0.795 → 2.19'
+    >>> clipped('gold 2 % → 10 %, "free, trial" 40 % → 20 %', 30)
+    'gold 2 % → 10 %'
     """
     for part in ("; ", ", ", " ("):
-        while columns_of(text) > width and part in text:
-            text = text.rpartition(part)[0]
+        while columns_of(text) > width and (before := _before_last(text, part)):
+            text = before
     return text if columns_of(text) <= width else _taken(text, max(0, width - len(mark))) + mark
+
+
+def _before_last(text: str, part: str) -> str:
+    """What stands before the last such sign that is not between quotes; "" where there is none."""
+    place = text.rfind(part)
+    while place >= 0 and text.count('"', 0, place) % 2:
+        place = text.rfind(part, 0, place)
+    return text[: max(place, 0)]
 
 
 def table_width(columns: Sequence[TextColumn]) -> int:

@@ -27,6 +27,8 @@ _AS_CLEAR = 0.8
 _ALMOST_ALWAYS = 0.9
 # The mean is shown, and not the median, where its score is this part of that of the ranks.
 _MEAN_SEEN = 0.5
+# The median is shown, and no other quantile, unless the whole distribution speaks so many times as clearly.
+_MORE_THAN_A_SHIFT = 2.0
 FEWEST_ROWS = 5
 """Rows that a value must have for its share to be shown."""
 
@@ -129,10 +131,10 @@ def clearest_change(
     >>> change.kind, change.value, change.figures
     ('value', 5.0, [0.1, 0.8])
     """
-    shown = clearest_kind(kind, scores)
-    if shown == "value" or (shown in ("shape", "spread") and _is_almost_constant(values, shown)):
-        return _changed_value(values, codes, weights)
     own = dict(zip(STATISTICS, scores.tolist(), strict=True))
+    shown = clearest_kind(kind, scores)
+    if shown == "value" or (shown in ("shape", "spread") and _is_of_values(values, shown, own)):
+        return _changed_value(values, codes, weights)
     by_ranks = shown == "shift" and own["mean"] < _MEAN_SEEN * own["ranks"]
     if shown == kind and not by_ranks and kind != "shape":
         return None
@@ -140,18 +142,27 @@ def clearest_change(
     if shown != kind:
         effect = float(np.sqrt(beyond_chance(normal_quantiles(values)[None], codes, weights).total[0]))
     if shown == "shape" or by_ranks:
-        measure, figures = _changed_quantile(
-            values, codes, weights, QUANTILES if shown == "shape" else (0.5,)
-        )
+        # A shift that the median hardly shows, and the whole distribution does, is one of other quantiles.
+        elsewhere = shown == "shape" or own["smooth"] > _MORE_THAN_A_SHIFT * own["ranks"]
+        measure, figures = _changed_quantile(values, codes, weights, QUANTILES if elsewhere else (0.5,))
         if max(figures) > min(figures):
             return Change(shown, measure, figures, effect)
+        if shown == "shape":
+            return _changed_value(values, codes, weights)
     return Change(shown, effect=effect)
 
 
-def _is_almost_constant(values: NDArray[np.float64], shown: str) -> bool:
-    """Whether a number takes one value in most rows; for a change of shape, whether it is one of steps."""
+def _is_of_values(values: NDArray[np.float64], shown: str, scores: dict[str, float]) -> bool:
+    """Whether a change of shape or spread is better told by the share of one value.
+
+    So it is of a number of steps, where the shape changed or the values speak at least as clearly as the
+    spread, and of one that takes the same value in most rows.
+    """
+    stepped = is_stepped(values)
     if shown == "shape":
-        return is_stepped(values)
+        return stepped
+    if stepped and max(scores[name] for name in _BEHIND["value"]) >= scores["spread"] > 0:
+        return True
     counts = np.unique(values, return_counts=True)[1]
     return bool(counts.max() >= _ALMOST_ALWAYS * len(values))
 

@@ -7,6 +7,7 @@ sentences here are what people quote, so they speak of means, proportions and le
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -28,6 +29,9 @@ _SHIFT_SHARE = 0.3
 _SIZED = 0.8
 ARROW = " → "
 NOTHING = "–"
+# Letters of a group's name beside its figure.
+_GROUP_LENGTH = 20
+_IN_PERCENT = r"\(([+-][^()]* %)\)"
 MOST_ARROWS = 3
 """With more groups a chain of arrows is not read: the lowest and the highest are shown."""
 
@@ -167,23 +171,6 @@ def column_table(facts: ColumnFacts) -> pd.DataFrame:
     return pd.DataFrame(records)
 
 
-def telling_columns(facts: ColumnFacts) -> list[str]:
-    """Categories and flags that determine the group of every row: often the groups under another name."""
-    found, start = [], 0
-    for coding in facts.codings:
-        members = range(start, start + len(coding.features))
-        start = members.stop
-        if not coding.one_hot and not facts.flags[members.start]:
-            continue
-        shares = np.array([facts.means(feature) for feature in members]).T
-        if len(members) == 1:
-            shares = np.column_stack([1 - shares, shares])
-        # Every level occurs in one group only.
-        if ((shares > 0).sum(axis=0) <= 1).all():
-            found.append(coding.column)
-    return found
-
-
 @dataclass(frozen=True)
 class _Description:
     type: str
@@ -208,10 +195,10 @@ def _described(
     part = coding.feature_levels[value - members.start]
     if facts.flags[value]:
         # Of zeros and ones, the ones.
-        change = proportions(facts.means(value))
+        change = proportions(facts.means(value), facts.groups)
         change = change if part else f"1: {change}"
     elif value in facts.changes and facts.changes[value].measure:
-        change = _clearest(facts.changes[value], coding)
+        change = _clearest(facts.changes[value], coding, facts.groups)
     else:
         change = _moved(facts, value, kinds[value], coding.type == "ordered")
     if part:
@@ -222,8 +209,12 @@ def _described(
     if missing is None or effects[missing] <= 0 or (clear.any() and not clear[-1]):
         return found
     gaps = _missing(facts, missing)
-    if effects[missing] > found.effect or (clear[-1] and not clear[:-1].any()):
+    if clear[-1] and not clear[:-1].any():
         return _Description(coding.type, "missing", float(effects[missing]), gaps)
+    if effects[missing] > found.effect:
+        # What was measured may differ as well, which the gaps must not hide.
+        both = f"{gaps}; {change}" if clear[:-1].any() and found.effect > 0 else gaps
+        return _Description(coding.type, "missing", float(effects[missing]), both)
     return _Description(coding.type, found.kind, found.effect, f"{change}; {gaps}" if found.effect else gaps)
 
 
@@ -235,7 +226,7 @@ def _category(coding: Coding, members: range, facts: ColumnFacts) -> _Descriptio
         # Two levels have one feature, a constant has one level.
         rest = np.maximum(1 - shares, 0.0)
         whole = level_effects(np.column_stack([rest, shares]), facts.codes, facts.weights)[1]
-        change = f"{names[0]}: {proportions(shares[:, 0].tolist())}"
+        change = f"{unmistakable(names[0])}: {proportions(shares[:, 0].tolist(), facts.groups)}"
         return _Description(coding.type, "proportion", whole, change)
     single, whole = level_effects(shares, facts.codes, facts.weights)
     moved = np.ptp(shares, axis=0)
@@ -245,30 +236,33 @@ def _category(coding: Coding, members: range, facts: ColumnFacts) -> _Descriptio
     named = rows["selected"].to_numpy(bool) & (rows["reason"] == "alone").to_numpy()
     # Levels that differ clearly; where none does, the one that moved most.
     shown = [level for level in order if named[level]][:_SHOWN_LEVELS] or [int(order[0])]
-    texts = [f"{names[level]} {proportions(shares[:, level].tolist())}" for level in shown]
+    texts = [
+        f"{unmistakable(names[level])} {proportions(shares[:, level].tolist(), facts.groups)}"
+        for level in shown
+    ]
     return _Description(coding.type, "proportion", whole, ", ".join(texts))
 
 
 def _missing(facts: ColumnFacts, feature: int) -> str:
-    return f"missing {proportions(facts.means(feature))}"
+    return f"missing {proportions(facts.means(feature), facts.groups)}"
 
 
-def _clearest(change: Change, coding: Coding) -> str:
+def _clearest(change: Change, coding: Coding, groups: Sequence[str] = ()) -> str:
     """What changed most clearly in a number."""
     if change.value is not None:
         ordered = coding.type == "ordered" and coding.levels is not None
         name = coding.levels[int(change.value)] if ordered and coding.levels else number(change.value)
-        return f"{name}: {proportions(change.figures)}"
-    return f"{change.measure} {from_to(change.figures, numbers(change.figures))}"
+        return f"{unmistakable(name)}: {proportions(change.figures, groups)}"
+    return f"{change.measure} {from_to(change.figures, numbers(change.figures), groups)}"
 
 
 def _moved(facts: ColumnFacts, feature: int, kind: str, ordered: bool) -> str:
     """A number: its means, or its standard deviations where the spread changed."""
     if kind == "spread":
         deviations = facts.deviations(feature)
-        return f"sd {from_to(deviations, numbers(deviations))}"
+        return f"sd {from_to(deviations, numbers(deviations), facts.groups)}"
     means = facts.means(feature)
-    text = f"mean {from_to(means, numbers(means))}"
+    text = f"mean {from_to(means, numbers(means), facts.groups)}"
     # Of a year, a temperature or a logarithm zero is no size, and a part of it means nothing.
     sized = 0 <= facts.lowest[feature] <= _SIZED * min(means) and min(means) > 0
     if kind == "shift" and len(means) == 2 and sized and not ordered:
@@ -278,7 +272,47 @@ def _moved(facts: ColumnFacts, feature: int, kind: str, ordered: bool) -> str:
     return text
 
 
-def proportions(values: Sequence[float]) -> str:
+def unmistakable(level: str) -> str:
+    """A level as it stands in a list: in quotes where it has signs that part the list.
+
+    Examples
+    --------
+    >>> unmistakable("auto(l4)"), unmistakable("Retriever, Labrador")
+    ('auto(l4)', '"Retriever, Labrador"')
+    """
+    return f'"{level}"' if any(sign in level for sign in (", ", "; ", ": ", '"')) else level
+
+
+def in_short(change: str) -> str:
+    """The first of the things that changed in a column, its change in per cent left away.
+
+    Examples
+    --------
+    >>> in_short("mean 30 → 35 (+17 %); missing 1 % → 4 %"), in_short('"a, b" 10 % → 20 %, c 30 % → 20 %')
+    ('mean 30 → 35', '"a, b" 10 % → 20 %')
+    """
+    return re.sub(f" {_IN_PERCENT}$", "", _parts(change)[0])
+
+
+def in_brackets(change: str, *, first_only: bool) -> str:
+    """What changed in a column, all of it or the first thing, to stand in brackets itself.
+
+    Examples
+    --------
+    >>> in_brackets("mean 30 → 35 (+17 %)", first_only=False)
+    'mean 30 → 35, +17 %'
+    """
+    parts = _parts(change)
+    text = parts[0] if first_only else change
+    return re.sub(f" {_IN_PERCENT}", r", \1", text)
+
+
+def _parts(change: str) -> list[str]:
+    """The things that changed; signs between quotes part nothing."""
+    return re.findall(r'(?:"[^"]*"|[^;,"]|[;,](?! )|")+', change) or [change]
+
+
+def proportions(values: Sequence[float], groups: Sequence[str] = ()) -> str:
     """Proportions as percentages, from what to what.
 
     Examples
@@ -286,16 +320,18 @@ def proportions(values: Sequence[float]) -> str:
     >>> proportions([0.15, 0.61]), proportions([0.0101, 0.0148]), proportions([0.0, 0.01])
     ('15 % → 61 %', '1.0 % → 1.5 %', '0 % → 1 %')
     """
-    return from_to(values, percentages(values))
+    return from_to(values, percentages(values), groups)
 
 
-def from_to(values: Sequence[float], texts: Sequence[str]) -> str:
-    """Figures of the groups in their order, or their range where there are many groups.
+def from_to(values: Sequence[float], texts: Sequence[str], groups: Sequence[str] = ()) -> str:
+    """Figures of the groups in their order; of many groups the lowest and the highest, and whose they are.
 
     Examples
     --------
     >>> from_to([1, 3, 2], ["1", "3", "2"]), from_to([1, 4, 0, 2], ["1 %", "4 %", "0 %", "2 %"])
     ('1 → 3 → 2', '0 % to 4 %')
+    >>> from_to([1, 4, 0, 2], ["1", "4", "0", "2"], ["north", "east", "south", "west"])
+    '0 in south to 4 in east'
     """
     if len(values) <= MOST_ARROWS:
         return ARROW.join(texts)
@@ -303,7 +339,17 @@ def from_to(values: Sequence[float], texts: Sequence[str]) -> str:
     if not known:
         return NOTHING
     order = sorted(known, key=lambda place: values[place])
-    return f"{texts[order[0]]} to {texts[order[-1]]}"
+    named = [
+        f"{texts[place]} in {_short_group(groups[place])}" if groups else texts[place]
+        for place in (order[0], order[-1])
+    ]
+    return " to ".join(named)
+
+
+def _short_group(name: str) -> str:
+    # A bare number would be taken for another figure.
+    name = f"group {name}" if name.lstrip("-").replace(".", "", 1).isdigit() else name
+    return name if len(name) <= _GROUP_LENGTH else name[: _GROUP_LENGTH - 1] + "…"
 
 
 def percentages(values: Sequence[float]) -> list[str]:

@@ -30,6 +30,8 @@ _WHOLE_NUMBERS = 0.9
 # P-values up to this many times the smallest one are not told apart when columns are ranked.
 _ALIKE = 5.0
 _BLOCK_ELEMENTS = 20_000_000
+# With gaps in fewer rows than this part, statistics of a number with its gaps filled are those of its values.
+_FEW_GAPS = 0.1
 
 
 def feature_blocks(rows: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:
@@ -230,15 +232,17 @@ def _clearest_changes(
     named = facts.features["selected"].to_numpy(bool) & (facts.features["reason"] == "alone").to_numpy()
     found = {}
     for place in np.flatnonzero(named & (scores.max(axis=1) > 0)).tolist():
-        # Of a number with gaps the statistics saw the values that were filled in.
-        if (
-            prepared.kinds[place] != "number"
-            or facts.flags[place]
-            or prepared.features[place] in prepared.filled
-        ):
+        if prepared.kinds[place] != "number" or facts.flags[place]:
             continue
-        values = column_of(rows, place)
-        change = clearest_change(values, prepared.codes, prepared.weights, kinds[place], scores[place])
+        own, values, codes, weights = scores[place], column_of(rows, place), prepared.codes, prepared.weights
+        if prepared.features[place] in prepared.filled:
+            values, codes, weights, present = observed(prepared, place)
+            if len(present) < len(prepared.groups):
+                continue
+            # Of a number with many gaps the statistics saw the values that were filled in.
+            if len(values) < (1 - _FEW_GAPS) * len(prepared.codes):
+                own = np.zeros_like(own)
+        change = clearest_change(values, codes, weights, kinds[place], own)
         if change is not None:
             found[place] = change
     return found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from princdiff.result.columns import from_to, number
+from princdiff.result.columns import from_to, in_brackets, number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,10 +114,13 @@ def further_columns(result: DifferenceResult, shown: pd.DataFrame) -> str:
     hidden = result.columns[result.columns["selected"].astype(bool)].index.difference(shown.index)
     alone = len(hidden.intersection(columns_alone(result).index))
     together = len(hidden) - alone
-    if not together:
-        return f"{alone} more that differ" if alone else ""
-    rest = f"{together}{'' if alone else ' more'} that differ together with others"
-    return f"{alone} more that differ, and {rest}" if alone else rest
+    own = f"{alone} more that {_differ(alone)}" if alone else ""
+    rest = f"{together}{'' if alone else ' more'} that {_differ(together)} together with others"
+    return ", and ".join(filter(None, (own, rest if together else "")))
+
+
+def _differ(count: int) -> str:
+    return "differs" if count == 1 else "differ"
 
 
 def _columns_sentence(result: DifferenceResult, alone: pd.DataFrame) -> str:
@@ -131,7 +134,10 @@ def _columns_sentence(result: DifferenceResult, alone: pd.DataFrame) -> str:
         f" {_some(rest)} determine{'s' if len(rest) == 1 else ''} the group of every row." if rest else ""
     )
     brief = len(shown) > 2
-    parts = [f"{_cut(str(row.column), 60)} ({_change(str(row.change), brief)})" for row in shown.itertuples()]
+    parts = [
+        f"{_cut(str(row.column), 60)} ({in_brackets(str(row.change), first_only=brief)})"
+        for row in shown.itertuples()
+    ]
     named = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     of = f" of {total}" if total > count else ""
     if count == 1:
@@ -141,12 +147,6 @@ def _columns_sentence(result: DifferenceResult, alone: pd.DataFrame) -> str:
     else:
         opening = f"{_number(count)}{of} columns differ"
     return f"{opening}{', led by' if count > _NAMED else ':'} {named}.{certain}"
-
-
-def _change(text: str, brief: bool) -> str:
-    """What changed, to stand in brackets; of several levels only the first where room is short."""
-    text = text.split(", ")[0] if brief else text
-    return text.replace(" (", ", ").replace(")", "")
 
 
 def _pairs_sentence(result: DifferenceResult, also: bool) -> list[str]:
@@ -179,7 +179,7 @@ def _pairs_sentence(result: DifferenceResult, also: bool) -> list[str]:
 def pair_change(result: DifferenceResult, row: Mapping[Any, Any] | pd.Series) -> str:
     """How a pair goes together in the groups."""
     values = [float(row[f"dependence {group}"]) for group in result.groups]
-    return f"correlation {from_to(values, correlations(values))}"
+    return f"correlation {from_to(values, correlations(values), list(result.groups))}"
 
 
 def named_pairs(result: DifferenceResult) -> pd.DataFrame:
@@ -292,7 +292,7 @@ def size_and_interval(effect: float, low: float, high: float) -> tuple[str, str]
     if np.isnan(low):
         return f"{effect:.2g}", ""
     # With many rows two digits would make an interval of one number.
-    form = ".2g" if f"{low:.2g}" != f"{high:.2g}" else ".3g"
+    form = next((form for form in (".2g", ".3g", ".4g") if f"{low:{form}}" != f"{high:{form}}"), ".5g")
     return f"{effect:{form}}", f"{low:{form}} to {high:{form}}"
 
 

@@ -17,6 +17,8 @@ from princdiff.tables.pooled_columns import Pool, bad_cells
 from princdiff.tables.roles import Layout, Roles
 
 _MOST_LISTED = 10
+# Rows below which one of several groups is said to be too small.
+_SMALL_GROUP = 5
 
 
 def by_group(rows: NDArray, roles: Roles) -> tuple[int, ...]:
@@ -143,6 +145,18 @@ def refuse_gaps(gaps: Mapping[str, NDArray], layout: Layout) -> None:
 
 
 # Notes ------------------------------------------------------------------------------------------------------
+
+
+def note_small_groups(roles: Roles, notes: list[str]) -> None:
+    """Which of several groups are too small to show anything, beside others that are not."""
+    sizes = np.bincount(roles.codes, minlength=len(roles.groups))
+    small = np.flatnonzero(sizes < _SMALL_GROUP)
+    if len(small) and len(sizes) - len(small) >= 2 and np.delete(sizes, small).min() >= 2 * _SMALL_GROUP:
+        named = _joined([f"{roles.groups[place]!r} ({plural(int(sizes[place]), 'row')})" for place in small])
+        notes.append(
+            f"Groups of few rows: {named}. They can show next to nothing and blur what the others show; "
+            "compare without them unless they matter."
+        )
 
 
 def note_left_out(left_out: Mapping[str, str], used: Sequence[str], notes: list[str], *, error: bool) -> None:

@@ -281,6 +281,7 @@ def prepare(X: Any, Y: Any = None, **options: Any) -> Prepared:
     pool, roles, kept, holes, counts = _settle_missing(pool, roles, layout, holes, reading.missing, notes)
     if reading.min_rows is not None:
         messages.refuse_few_rows(roles, reading.min_rows)
+    messages.note_small_groups(roles, notes)
     unused = {column.name: column.missing for column in remarkable if column.missing is not None}
     counts |= {name: messages.by_group(rows, before) for name, rows in unused.items() if len(rows)}
     pool = pool.rare_levels_pooled()

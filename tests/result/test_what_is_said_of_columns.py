@@ -1,0 +1,123 @@
+"""What is said of columns of ugly tables: names with commas, many groups, gaps, codes, steps."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from princdiff import compare
+from princdiff.result.columns import from_to, in_brackets, in_short, proportions, unmistakable
+from princdiff.result.telling_columns import number_tells
+
+
+def said_of(frame: pd.DataFrame, column: str, **options) -> pd.Series:
+    result = compare(frame, groups="group", n_permutations=99, random_state=0, **options)
+    return result.columns.set_index("column").loc[column]
+
+
+def halves(n_rows: int) -> np.ndarray:
+    return np.repeat(["before", "after"], n_rows // 2)
+
+
+@pytest.mark.parametrize(
+    "level", ["Retriever, Labrador", "a; b", "auto(l4)", "x (y)", 'the "best"', "1,5", "a: b"]
+)
+def test_the_first_change_is_found_whatever_a_level_is_called(level):
+    first = f"{unmistakable(level)} {proportions([0.1, 0.2])}"
+    assert in_short(f"{first}, other 90 % → 80 %") == first
+    assert in_brackets(f"{first}, other 90 % → 80 %", first_only=True) == first
+    assert level in in_brackets(first, first_only=False)
+
+
+def test_levels_with_commas_and_brackets_are_said_whole_in_the_headline():
+    rng = np.random.default_rng(0)
+    levels = np.array(["Retriever, Labrador", "auto(l4)", "other"])
+    group = halves(600)
+    place = np.where(
+        group == "before", rng.choice(3, 600, p=[0.7, 0.2, 0.1]), rng.choice(3, 600, p=[0.1, 0.8, 0.1])
+    )
+    frame = pd.DataFrame({"group": group, "breed": levels[place]})
+    for number in range(3):
+        frame[f"shifted {number}"] = rng.normal(size=600) + (group == "after")
+    result = compare(frame, groups="group", n_permutations=99, random_state=0)
+    first = in_short(result.columns.set_index("column").loc["breed", "change"])
+    assert "%" in first
+    assert f"breed ({first})" in str(result)
+
+
+def test_of_many_groups_the_lowest_and_the_highest_are_named():
+    assert from_to([3, 1, 2, 5], ["3", "1", "2", "5"], ["a", "b", "c", "d"]) == "1 in b to 5 in d"
+    assert from_to([3, 1, 2, 5], ["3", "1", "2", "5"], ["1", "2", "3", "4"]) == "1 in group 2 to 5 in group 4"
+    rng = np.random.default_rng(1)
+    group = np.repeat(["north", "east", "south", "west"], 60)
+    frame = pd.DataFrame(
+        {"group": group, "rain": rng.normal(size=240) + 3 * (group == "west") - 3 * (group == "east")}
+    )
+    change = said_of(frame, "rain")["change"]
+    assert "in east to" in change and change.endswith("in west")
+
+
+def test_gaps_do_not_hide_that_what_was_measured_differs():
+    rng = np.random.default_rng(2)
+    group = halves(800)
+    income = rng.normal(100, 20, size=800) + 20 * (group == "after")
+    income[(group == "before") & (rng.random(800) < 0.6)] = np.nan
+    change = said_of(pd.DataFrame({"group": group, "income": income}), "income", missing="impute")
+    assert change["kind"] == "missing"
+    assert change["change"].startswith("missing ") and "mean " in change["change"]
+
+
+def test_a_number_with_few_gaps_is_described_as_if_it_had_none():
+    rng = np.random.default_rng(3)
+    group = halves(600)
+    profits = rng.normal(size=600) * 0.2 + 0.3 * (group == "after")
+    profits[:3] = -30.0
+    whole = said_of(pd.DataFrame({"group": group, "profits": profits}), "profits")
+    profits[[10, 400]] = np.nan
+    gaps = said_of(pd.DataFrame({"group": group, "profits": profits}), "profits", missing="impute")
+    assert whole["kind"] == gaps["kind"] == "shift"
+    assert gaps["change"].split()[0] == whole["change"].split()[0]
+
+
+def test_a_change_of_shape_of_counts_is_told_by_a_value():
+    rng = np.random.default_rng(4)
+    group = halves(4000)
+    size = np.where(
+        group == "before",
+        rng.choice([1, 2, 3, 4, 5], 4000, p=[0.2, 0.2, 0.2, 0.2, 0.2]),
+        rng.choice([1, 2, 3, 4, 5], 4000, p=[0.2, 0.12, 0.36, 0.12, 0.2]),
+    ) + 10 * (rng.random(4000) < 0.002)
+    change = said_of(pd.DataFrame({"group": group, "size": size}), "size")
+    assert change["change"].startswith("3: 36 % → 20 %")
+
+
+def test_numbers_that_determine_the_group():
+    codes = np.repeat([0, 1, 0, 1], 10).astype(np.uint8)
+    assert number_tells(np.repeat([3.0, 7.0, 4.0, 9.0], 10), codes)
+    assert not number_tells(np.repeat([3.0, 7.0, 7.0, 9.0], 10), codes)
+    assert number_tells(np.where(codes == 1, 100.0, 0.0) + np.arange(40) * 0.1, codes)
+    # Numbers that hardly ever tie lie in one group each, and say nothing.
+    assert not number_tells(np.arange(40.0), codes)
+    rng = np.random.default_rng(5)
+    group = np.repeat(["x", "y", "z"], 60)
+    frame = pd.DataFrame(
+        {
+            "group": group,
+            "code": np.repeat([1, 5, 3], 60) + 10 * rng.integers(0, 2, 180),
+            "noise": rng.normal(size=180),
+        }
+    )
+    result = compare(frame, groups="group", n_permutations=99, random_state=0)
+    assert result.parameters["telling_columns"] == ["code"]
+
+
+def test_the_promise_speaks_of_columns_where_a_column_has_several_features():
+    rng = np.random.default_rng(6)
+    group = halves(200)
+    frame = pd.DataFrame({"group": group, "number": rng.normal(size=200)})
+    assert "any of the features named" in str(
+        compare(frame, groups="group", n_permutations=19, random_state=0)
+    )
+    frame["letter"] = rng.choice(["a", "b", "c"], 200)
+    assert "any of the columns named" in str(
+        compare(frame, groups="group", n_permutations=19, random_state=0)
+    )
