@@ -63,7 +63,7 @@ def test_whole_blocks_are_rows_that_move_together():
     assert scheme.exhaustive
     found = Contrasts(Relabellings(scheme, 2, blocks=blocks, whole=True)).between(columns)
     labellings = scheme.codes(np.arange(scheme.n_labellings))
-    for i in (0, 3, 50):
+    for i in (0, 3, 30):
         assert found[i, 1] == pytest.approx(between_by_hand(columns[:, 1], labellings[i]), rel=1e-4)
 
 

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import product
+from itertools import pairwise, product
 from threading import Lock
 from typing import Any, Protocol
 
@@ -28,6 +28,10 @@ from princdiff.inference.labelling_bits import LabellingBits
 _KEPT_BYTES = 32_000_000
 # Units from which labels are drawn by coins instead of a shuffle.
 _MANY = 2000
+# Labellings up to which all are listed, lest a random one repeat the observed one under other names.
+_LISTED = 13_000
+# So many groups that are alike, at most, are expected where it is asked whether all labellings can be used.
+_GROUPS_ALIKE = 5
 
 
 class Labelled(Protocol):
@@ -178,7 +182,8 @@ class Scheme:
     Attributes
     ----------
     exhaustive : bool
-        Whether all distinct relabellings are used.
+        Whether all distinct relabellings are used. Those that differ only in which of several groups of the
+        same size has which name are not distinct.
     n_labellings : int
         Relabellings used, the observed one included.
     smallest_pvalue : float
@@ -188,7 +193,7 @@ class Scheme:
     --------
     >>> scheme = Scheme(np.array([0, 0, 1, 1], dtype=np.uint8), 99, seed=0)
     >>> scheme.exhaustive, scheme.n_labellings
-    (True, 6)
+    (True, 3)
     """
 
     def __init__(
@@ -223,14 +228,15 @@ class Scheme:
         self._by_group = [
             self._units[stratum[np.argsort(rank[stratum], kind="stable")]] for stratum in self._strata
         ]
-        total = _count_arrangements([self._units[stratum] for stratum in self._strata], n_permutations + 1)
+        asked = n_permutations + 1
+        most = max(asked * math.factorial(min(len(sizes), _GROUPS_ALIKE)), _LISTED)
+        total = _count_arrangements([self._units[stratum] for stratum in self._strata], most)
         if total == 1:
             raise ValueError(_impossible(self._whole, blocks))
-        self.exhaustive = total is not None
-        self.n_labellings = total if total is not None else n_permutations + 1
-        # Random relabellings may by chance miss the mirror images of the observed one.
-        self.smallest_pvalue = (self._symmetry() if self.exhaustive else 1) / self.n_labellings
-        self._listed = self._enumerate() if self.exhaustive else None
+        self._listed = None if total is None else self._enumerate(total)
+        self.exhaustive = self._listed is not None and len(self._listed) <= asked
+        self.n_labellings = min(asked, asked if self._listed is None else len(self._listed))
+        self.smallest_pvalue = 1 / self.n_labellings
         # Bits of all labellings, once they were drawn; shared with schemes of the first of them.
         self._drawable = self.n_labellings
         self._kept: list[LabellingBits] | None = []
@@ -256,25 +262,44 @@ class Scheme:
         other.smallest_pvalue = 1 / n_labellings
         return other
 
-    def _symmetry(self) -> int:
-        """Labellings that give the observed partition under other names, and so the same statistic."""
+    def _alike(self) -> list[NDArray[np.intp]]:
+        """Groups of the same size in every stratum, together; in an order in which names play no part."""
         n_groups = int(self._codes.max()) + 1
         sizes = np.array([np.bincount(self._units[stratum], minlength=n_groups) for stratum in self._strata])
-        # Groups of the same size in every stratum can swap their names.
-        alike = np.unique(sizes, axis=1, return_counts=True)[1]
-        return math.prod(math.factorial(int(count)) for count in alike)
+        units = self._units[np.concatenate(self._strata)]
+        first = np.array([np.flatnonzero(units == group)[0] for group in range(n_groups)])
+        order = np.lexsort((first, *sizes))
+        news = np.flatnonzero((np.diff(sizes[:, order], axis=1) != 0).any(axis=0)) + 1
+        return np.split(order, news)
 
-    def _enumerate(self) -> NDArray[np.uint8]:
-        """All labellings of the units, the observed one first, the others in random order."""
-        choices = [list(_multiset_permutations(self._units[stratum])) for stratum in self._strata]
-        rows = np.tile(self._units, (self.n_labellings, 1))
-        for index, parts in enumerate(product(*choices)):
-            for stratum, part in zip(self._strata, parts, strict=True):
-                rows[index, stratum] = part
-        observed = int(np.flatnonzero((rows == self._units).all(axis=1))[0])
+    def _enumerate(self, total: int) -> NDArray[np.uint8]:
+        """Labellings of the units, one of those that differ by names only; the observed one is the first."""
+        alike = self._alike()
+        # Groups that are alike can swap their names, which changes nothing.
+        distinct = total // math.prod(math.factorial(len(names)) for names in alike)
+        groups = np.concatenate(alike)
+        spans = list(pairwise(np.cumsum([0, *map(len, alike)]).tolist()))
+        units = np.argsort(groups)[self._units]
+        choices = [list(_multiset_permutations(units[stratum])) for stratum in self._strata]
+        order = np.concatenate(self._strata)
+        rows = np.empty((distinct, len(units)), dtype=np.uint8)
+        count = 0
+        for parts in product(*choices):
+            labels = [label for part in parts for label in part]
+            # Of labellings that differ by the names of groups alike, that in which these appear in order.
+            if all(_in_order(labels, start, stop) for start, stop in spans):
+                rows[count, order] = labels
+                count += 1
+        observed = int(np.flatnonzero((rows == units).all(axis=1))[0])
         rows[[0, observed]] = rows[[observed, 0]]
-        # A test that stops early must not have seen the neighbours of one labelling only.
-        return np.concatenate([rows[:1], np.random.default_rng(self._seed).permutation(rows[1:])])
+        # A test that stops early must not have seen the neighbours of one labelling only. Names are drawn, so
+        # that the test is exact also with a statistic for which they play a part.
+        rng = np.random.default_rng(self._seed)
+        rows[1:] = rng.permutation(rows[1:])
+        names = np.tile(groups.astype(np.uint8), (distinct, 1))
+        for start, stop in spans:
+            names[1:, start:stop] = rng.permuted(names[1:, start:stop], axis=1)
+        return np.take_along_axis(names, rows.astype(np.intp), axis=1)
 
     def codes(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
         """Groups under some relabellings, shape (len(indices), n_rows)."""
@@ -308,7 +333,7 @@ class Scheme:
         return self._drawn(np.arange(self.n_labellings))
 
     def _drawn(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
-        if self._listed is not None:
+        if self._listed is not None and np.max(indices, initial=0) < len(self._listed):
             units = self._listed[indices]
         else:
             units = np.empty((len(indices), len(self._units)), dtype=np.uint8)
@@ -426,6 +451,12 @@ def _count_arrangements(strata: list[NDArray[np.uint8]], most: int) -> int | Non
 
 def _log_choose(n: int, k: int) -> float:
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
+def _in_order(labels: list[int], start: int, stop: int) -> bool:
+    """Whether the labels from ``start`` to ``stop`` first appear in their order."""
+    places = [labels.index(label) for label in range(start, stop)]
+    return places == sorted(places)
 
 
 def _multiset_permutations(units: NDArray[np.uint8]) -> Iterator[list[int]]:
