@@ -1,4 +1,4 @@
-"""New rows as seen from a group: near 0 where nothing differs, the size of a comparison where something does."""
+"""New rows as seen from a group: near 0 where nothing differs, as large as in a comparison else."""
 
 from __future__ import annotations
 

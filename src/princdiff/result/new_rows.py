@@ -157,7 +157,7 @@ class _Compared(NamedTuple):
 
 
 def _measure(batch: NDArray[np.float64], group: GroupReference) -> tuple[_Compared, float]:
-    """What is counted, and the variance that it is divided by, as in a comparison of the group and the batch."""
+    """What is counted, and the variance that it is divided by, as in a comparison."""
     counts = np.array([group.rows, len(batch)])
     within = float(counts @ [group.sd**2, batch.var()]) / counts.sum()
     if not _two_valued(batch, group.quantiles):
@@ -174,7 +174,7 @@ def _two_valued(batch: NDArray[np.float64], quantiles: NDArray[np.float64]) -> b
     low, high = both.min(), both.max()
     near = _ROUNDING * max(abs(low), abs(high))
     between = [np.count_nonzero((part > low + near) & (part < high - near)) for part in (batch, quantiles)]
-    return between[0] == 0 and between[1] <= 1
+    return bool(between[0] == 0 and between[1] <= 1)
 
 
 def _parts(
