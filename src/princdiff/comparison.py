@@ -26,6 +26,7 @@ from princdiff.data.stored_columns import StoredColumns
 from princdiff.divergences import Divergence
 from princdiff.inference.execution import refuse_unseeded
 from princdiff.result import DifferenceResult
+from princdiff.result.relabelled_blocks import how_blocks_were_relabelled
 from princdiff.tables import Prepared, prepare
 
 # Numbers up to which rows are copied into an order of their own.
@@ -241,7 +242,9 @@ def compare_prepared(
     with caught_warnings() as caught:
         comparison = Comparison(prepared, options, run, clock, keys)
         result = comparison.run()
-    notes = [*prepared.notes, *comparison.notes, *_new_warnings(caught, prepared.notes)]
+    blocks = how_blocks_were_relabelled(comparison.problem, prepared.block_column)
+    about_blocks = [blocks] if blocks and options.n_permutations else []
+    notes = [*about_blocks, *prepared.notes, *comparison.notes, *_new_warnings(caught, prepared.notes)]
     asked_for = {
         **options.to_dict(),
         **asked,

@@ -441,11 +441,19 @@ class Comparison:
         table, columns, facts = feature_tables.result_tables(self.data, features, single, self.seen)
         self.telling = telling_columns(self.data, facts)
         for name in self.telling:
-            self.notes.append(
-                f"column {name!r} determines the group of every row; if it is the grouping itself, "
-                f"leave it out with exclude=[{name!r}]"
-            )
+            self.notes.append(self._about_telling(name))
         return feature_tables.with_differences(table, columns, self._differences(table, facts))
+
+    def _about_telling(self, name: str) -> str:
+        """Advice on a column that determines the groups: grouping, units inside, or property."""
+        found = f"column {name!r} determines the group of every row; "
+        leave_out = f"if it is the grouping itself, leave it out with exclude=[{name!r}]"
+        if self.data.origin.count(name) <= len(self.data.groups):
+            return found + leave_out
+        return (
+            f"{found}if rows that share a value of it belong together, as those of one donor do, use "
+            f"blocks={name!r}; {leave_out}; if it is a property of the rows, nothing is to be done"
+        )
 
     def _differences(self, table: pd.DataFrame, facts: ColumnFacts) -> pd.DataFrame:
         """Differences in the columns' own units, of features that differ on their own."""

@@ -240,3 +240,17 @@ def test_the_command_to_try_replaces_what_was_asked_and_quotes_names(files, caps
     assert main(["compare", "before.csv", "a gap.csv", "--missing", "error", "--seed", "3"]) == 2
     err = one_line_error(capsys)
     assert err.endswith("Try: princdiff compare before.csv 'a gap.csv' --seed 3 --missing impute\n")
+
+
+def test_strict_ends_with_a_command_that_goes_through(files, capsys):
+    days = "".join(f"2024-01-{day:02d},{day % 7},{day * 1.7}\n" for day in range(1, 29))
+    written("early.csv", "day,size,weight\n" + days)
+    written("late.csv", "day,size,weight\n" + days)
+    command = ["compare", "early.csv", "late.csv", "--strict", "--n-permutations", "19"]
+    assert main(command) == 2
+    err = one_line_error(capsys)
+    assert err.rstrip().endswith(f"Try: princdiff {' '.join(command)} --exclude day")
+    assert main([*command, "--exclude", "day"]) == 0
+    capsys.readouterr()
+    assert main([*command, "--features", "day,size"]) == 2
+    assert "Try:" not in one_line_error(capsys)

@@ -17,7 +17,7 @@ def saved(files, result):
 def test_score(saved, capsys):
     assert main(["score", "result.json", "before.csv"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("before.csv: 40 rows, closest to X, 0")
+    assert out.startswith("before.csv: 40 rows, closest to X, no further away than by chance")
     assert "closest" in out and "\x1b" not in out
 
 
@@ -55,3 +55,11 @@ def test_score_errors(saved, arguments, message, capsys):
     written("gap.csv", "age,height,weight\n1,,3\n4,5,6\n")
     assert main(["score", *arguments]) == 2
     assert message in one_line_error(capsys)
+
+
+def test_an_effect_just_above_the_limit_is_not_said_to_equal_it(saved, result, capsys):
+    effect = float(result.score("after.csv").set_index("group").loc["X", "effect"])
+    limit = f"{effect - 1e-4:.10g}"
+    assert main(["score", "result.json", "after.csv", "--group", "X", "--max-effect", limit]) == 1
+    said = " ".join(capsys.readouterr().out.split()).split("the effect ")[1].split()
+    assert said[1:3] == ["is", "above"] and float(said[0]) > float(said[3])

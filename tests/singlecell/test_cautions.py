@@ -10,7 +10,8 @@ import pytest
 import scipy.sparse as sp
 
 import princdiff
-from princdiff.singlecell.cautions import kind_of_values, unit_column
+from princdiff.singlecell.cautions import kind_of_values
+from princdiff.tables.units import unit_column
 
 anndata = pytest.importorskip("anndata")
 

@@ -486,3 +486,18 @@ def test_genes_are_ranked_as_in_scanpy():
     princdiff.tl.pda(cells, "kind", n_features=2, n_permutations=0, key_added="untested")
     with pytest.raises(ValueError, match="not tested"):
         princdiff.get.rank_genes_groups_df(cells, key="untested")
+
+
+def test_genes_are_ranked_by_their_adjusted_pvalues():
+    rng = np.random.default_rng(5)
+    values = rng.poisson(rng.gamma(2.0, 0.4, size=40), size=(90, 40)).astype(float)
+    values[45:, :6] += rng.poisson(np.linspace(0.2, 1.2, 6), size=(45, 6))
+    obs = pd.DataFrame({"kind": np.repeat(["a", "b"], 45)}, index=[f"c{i}" for i in range(90)])
+    cells = anndata.AnnData(np.log1p(values), obs=obs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        princdiff.tl.pda(cells, "kind", n_features=2, n_permutations=99)
+    found = princdiff.get.rank_genes_groups_df(cells)
+    for _, own in found.groupby("group"):
+        keys = list(zip(own["pvals_adj"], own["pvals"], -own["scores"], strict=True))
+        assert keys == sorted(keys)

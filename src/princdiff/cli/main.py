@@ -115,9 +115,16 @@ def _command_to_try(error: Exception, arguments: argparse.Namespace) -> str:
     """The command that would have gone through, to be copied."""
     # Looked up, not imported: where it was raised it is loaded, and starting up must stay quick.
     messages = sys.modules.get("princdiff.tables.messages")
-    if messages is None or not isinstance(error, messages.MissingValuesError):
+    if messages is None:
         return ""
     words = list(arguments.words)
+    if isinstance(error, messages.LeftOutError):
+        # Columns that were asked for by name are not to be left out, and names with commas cannot be listed.
+        if getattr(arguments, "features", None) or any("," in name for name in error.columns):
+            return ""
+        return f". Try: {shlex.join(['princdiff', *words, '--exclude', ','.join(error.columns)])}"
+    if not isinstance(error, messages.MissingValuesError):
+        return ""
     if "--missing" in words:
         place = words.index("--missing")
         del words[place : place + 2]

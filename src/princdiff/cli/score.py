@@ -44,7 +44,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         "--max-effect",
         metavar="E",
         type=types.not_negative,
-        help="exit with 1 if the batch is more than this many of the group's standard deviations away",
+        help="exit with 1 if the batch is more than this many standard deviations away, chance taken off",
     )
     types.add_output(parser)
 
@@ -68,9 +68,11 @@ def _run(arguments: argparse.Namespace) -> int:
     rows = int(worst["rows"])
     where = "closest to" if arguments.group is None else "compared with"
     name = "the standard input" if arguments.file == STANDARD_STREAM else Path(arguments.file).name
+    effect = _digits(float(worst["effect"]), arguments.max_effect)
+    away = f"{effect} standard deviations away" if worst["effect"] > 0 else "no further away than by chance"
     sentence = (
-        f"{name}: {rows} row{'s' if rows != 1 else ''}, {where} {worst['group']}, "
-        f"{worst['effect']:.2g} standard deviations away along the direction of the comparison."
+        f"{name}: {rows} row{'s' if rows != 1 else ''}, {where} {worst['group']}, {away} along the direction "
+        "of the comparison."
     )
     screen = screen_of(sys.stdout, arguments)
     if arguments.quiet:
@@ -83,8 +85,20 @@ def _run(arguments: argparse.Namespace) -> int:
     apart = bool(worst["effect"] > arguments.max_effect)
     words = ("differs", "above", DIFFERENT) if apart else ("does not differ", "not above", SAME)
     decision = (
-        f"Decision: the batch {words[0]} by the rule given: the effect {worst['effect']:.2g} is "
+        f"Decision: the batch {words[0]} by the rule given: the effect {effect} is "
         f"{words[1]} {arguments.max_effect:g} (exit code {words[2]})."
     )
     say(printable(decision) if arguments.quiet else "\n".join(["", *screen.prose(decision)]))
     return DIFFERENT if apart else SAME
+
+
+def _digits(effect: float, limit: float | None) -> str:
+    """The effect with as many digits as tell it from the limit.
+
+    Examples
+    --------
+    >>> _digits(0.2017, 0.2), _digits(0.2017, None)
+    ('0.202', '0.2')
+    """
+    texts = (f"{effect:.{digits}g}" for digits in range(2, 18))
+    return next(text for text in texts if limit is None or effect == limit or float(text) != limit)

@@ -20,6 +20,7 @@ _OPTIONS = (
     (re.compile(r"\b(n|time|random)_(permutations|features|components|jobs|budget|state)="), r"--\1-\2 "),
     (re.compile(r"\bmin_rows="), "--min-rows "),
     (re.compile(r"(?<![-\w])exclude=\[('[^']*')\]"), r"--exclude \1"),
+    (re.compile(r"(?<![-\w])(groups|blocks)=(?=')"), r"--\1 "),
     (re.compile(r"(?<![-\w])(features|exclude|groups|blocks|covariates)="), r"--\1"),
 )
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from princdiff.data import parameters, validate
 from princdiff.files import write_text
 from princdiff.printable import printable
+from princdiff.result.new_rows import FromGroup, from_group, new_rows_like
 from princdiff.result.parts import (
     CertificatePart,
     ContrastPart,
@@ -280,9 +281,12 @@ class DifferenceResult:
         Returns
         -------
         DataFrame
-            One row per component and group: ``distance`` (Wasserstein, in the units of the projection),
-            ``effect`` (in standard deviations of that group), ``closest`` (whether the effect is the
-            smallest), and the number of new rows. A group's own rows are at distance 0 from it.
+            One row per component and group: ``distance`` (Wasserstein, in the units of the projection,
+            chance not taken off), ``effect`` (in standard deviations, counted like that of a comparison of
+            the group with the new rows: what chance gives is taken off, and it is 0 where chance explains
+            the distance), ``by_chance`` (part of batches of as many rows drawn from the group itself that
+            lie as far from it; above 0.05 the effect is 0), ``rows`` (how many are new) and ``closest``
+            (whether the effect is the smallest). A group's own rows are at distance 0 from it.
         """
         encoded = encode(rows, self.codings, missing=self.parameters["missing"])
         for note in encoded.notes:
@@ -290,18 +294,15 @@ class DifferenceResult:
         records = []
         for number, name in enumerate(self.directions.columns):
             direction = self.directions.iloc[:, number].to_numpy()
-            for group, stored in self.reference.components[number].items():
+            groups = self.reference.components[number]
+            like = new_rows_like(groups, float(self.components["effect"].iloc[number]))
+            for group, stored in groups.items():
                 # Each group's rows were scaled in their own way where scale="within".
                 weights = direction * self.reference.factors[group]
                 own = np.asarray(encoded.rows @ weights).ravel() - self.reference.offsets[group] @ weights
-                gaps = np.quantile(own, self.reference.levels) - stored.quantiles
-                distance = float(np.sqrt(np.mean(gaps**2)))
-                # Rounding in another order of summation is no distance.
-                if distance <= 1e-9 * max(np.abs(stored.quantiles).max(), np.finfo(float).tiny):
-                    distance = 0.0
-                effect = 0.0 if distance == 0 else distance / stored.sd if stored.sd > 0 else np.inf
-                records.append((name, group, distance, effect, len(own)))
-        frame = pd.DataFrame(records, columns=["component", "group", "distance", "effect", "rows"])
+                seen = from_group(own, stored, self.reference.levels, like[group])
+                records.append((name, group, *seen, len(own)))
+        frame = pd.DataFrame(records, columns=["component", "group", *FromGroup._fields, "rows"])
         # By the effect, which is what is shown; by the distance where groups have no spread.
         ranked = frame.sort_values(["component", "effect", "distance"], kind="stable")
         frame["closest"] = frame.index.isin(ranked.groupby("component", sort=False).head(1).index)

@@ -7,7 +7,6 @@ sequencing depth.
 
 from __future__ import annotations
 
-import re
 import warnings
 from typing import Any
 
@@ -18,13 +17,8 @@ from numpy.typing import NDArray
 
 from princdiff.data import validate
 from princdiff.singlecell.anndata_input import CellComparison
+from princdiff.tables.units import PSEUDOREPLICATION, unit_column, units_advice
 
-# From the most to the least likely unit of replication; "orig" is Seurat's orig.ident.
-_UNITS = (
-    *("donor", "patient", "subject", "individual", "participant", "person", "mouse", "animal", "embryo"),
-    *("specimen", "sample", "replicate", "rep", "orig", "library", "batch", "plate", "channel", "lane"),
-)
-_FILLERS = {"id", "ids", "name", "no", "nr", "number", "num", "code", "label", "uuid", "ident"}
 # Fewer cells in a group than this are not yet "many".
 MANY_CELLS = 50
 # Logarithms of counts per million stay below 20, even to base 2.
@@ -44,39 +38,8 @@ def warn_of_pseudoreplication(adata: Any, groupby: str, comparisons: list[CellCo
             '(or "within" for donors with cells in every group)'
         )
     else:
-        how = "within" if _crossed(adata.obs[column], comparisons) else "whole"
-        why = "has cells in several groups" if how == "within" else "lies in one group each"
-        advice = (
-            f"adata.obs[{column!r}], which {why}, looks like donors or batches: use blocks={column!r}, "
-            f"permute={how!r}"
-        )
-    warnings.warn(
-        "the p-value treats every cell as independent, but cells of one donor are alike, and differences "
-        f"between donors then pass for differences between groups (pseudoreplication); {advice}",
-        UserWarning,
-        stacklevel=3,
-    )
-
-
-def unit_column(obs: pd.DataFrame, groupby: str) -> str | None:
-    """The column of ``obs`` that looks most like donors or batches, by its name and its levels.
-
-    Examples
-    --------
-    >>> obs = pd.DataFrame({"tissue": ["a", "b"] * 10, "donor_id": ["d1"] * 10 + ["d2"] * 10})
-    >>> unit_column(obs, "tissue")
-    'donor_id'
-    """
-    ranked = []
-    for name in obs.columns:
-        if name == groupby or obs[name].dtype.kind == "f":
-            continue
-        words = re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", str(name)).lower())
-        words = [word for word in words if word not in _FILLERS]
-        # "donor_id" ends with its unit, "sample_type" and "batch_score" do not.
-        if words and words[-1] in _UNITS and 2 <= obs[name].nunique() <= len(obs) // 2:
-            ranked.append((_UNITS.index(words[-1]), str(name)))
-    return min(ranked)[1] if ranked else None
+        advice = units_advice(column, _crossed(adata.obs[column], comparisons))
+    warnings.warn(f"{PSEUDOREPLICATION}; {advice}", UserWarning, stacklevel=3)
 
 
 def _crossed(units: pd.Series, comparisons: list[CellComparison]) -> bool:

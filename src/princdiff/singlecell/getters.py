@@ -91,9 +91,10 @@ def rank_genes_groups_df(
     Returns
     -------
     DataFrame
-        Columns group, names, scores (-log of an approximate p-value: any difference of the distribution
-        counts, not of the mean only), pvals (1 + b) / (1 + B), pvals_adj (family-wise over genes), selected
-        and, for two groups, difference (of means).
+        By adjusted p-value, then p-value, then score. Columns group, names, scores (-log of an approximate
+        p-value: any difference of the distribution counts, not of the mean only; it ranks genes of about the
+        same p-value, and need not fall where adjusted p-values grow), pvals (1 + b) / (1 + B), pvals_adj
+        (family-wise over genes), selected and, for two groups, difference (of means).
 
     Examples
     --------
@@ -122,7 +123,9 @@ def rank_genes_groups_df(
     if pval_cutoff is not None:
         found = found[found["pvals_adj"] <= pval_cutoff]
     place = {name: number for number, name in enumerate(dict.fromkeys(table["group"]))}
-    order = np.lexsort((-found["scores"], found["group"].map(place).to_numpy()))
+    # Scores decide where p-values, which are counts of relabellings, tie.
+    by = (-found["scores"], found["pvals"], found["pvals_adj"], found["group"].map(place).to_numpy())
+    order = np.lexsort(by)
     return found.iloc[order].reset_index(drop=True)
 
 

@@ -7,13 +7,15 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.tables.units import names_individuals
+
 _IDENTIFIER = re.compile(
     r"(?i:index|row[ _.]?(names?|numbers?|ids?|nr)|(.*[^a-z])?(id|ids|uuid|guid)|.*[^a-z]key)|.*[a-z](Id|ID)"
 )
 ROW_NAMES = "Unnamed: 0"
 # So many whole numbers that all differ are no measurements: some would agree by chance.
 _MANY_ROWS = 1000
-_ROWS_PER_UNIT, _FEWEST_UNITS = 1.5, 10
+_ROWS_PER_UNIT, _FEWEST_UNITS, _FEWEST_INDIVIDUALS = 1.5, 10, 3
 
 
 def names_identifier(name: str) -> bool:
@@ -62,7 +64,7 @@ def is_numbering(name: str, numbers: NDArray, groups: NDArray) -> bool:
 
 
 def names_units(name: str, numbers: NDArray, groups: NDArray) -> bool:
-    """Whether a column is called as identifiers are, recurs, and has each of its values in one group only.
+    """Whether a column, called as identifiers or individuals are, recurs with each value in one group only.
 
     Parameters
     ----------
@@ -79,7 +81,8 @@ def names_units(name: str, numbers: NDArray, groups: NDArray) -> bool:
     >>> names_units("id", persons.astype(float), persons // 10)
     True
     """
-    if not names_identifier(name):
+    individuals = names_individuals(name)
+    if not individuals and not names_identifier(name):
         return False
     present = ~np.isnan(numbers)
     values, inverse = np.unique(numbers[present], return_inverse=True)
@@ -89,8 +92,10 @@ def names_units(name: str, numbers: NDArray, groups: NDArray) -> bool:
     lowest, highest = np.full(len(values), own.max()), np.zeros(len(values), dtype=np.intp)
     np.minimum.at(lowest, inverse, own)
     np.maximum.at(highest, inverse, own)
-    # Few codes in each group are categories that changed, such as products that were given new keys.
-    return bool((lowest == highest).all() and np.bincount(lowest)[np.unique(own)].min() >= _FEWEST_UNITS)
+    # Few codes in each group are categories that changed, such as products that were given new keys; but of
+    # donors and animals there are few.
+    fewest = _FEWEST_INDIVIDUALS if individuals else _FEWEST_UNITS
+    return bool((lowest == highest).all() and np.bincount(lowest)[np.unique(own)].min() >= fewest)
 
 
 def _increases(values: NDArray, groups: NDArray) -> bool:

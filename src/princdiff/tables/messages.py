@@ -46,6 +46,25 @@ def _counted(cells: Mapping[str, NDArray], layout: Layout) -> str:
     return f"{_joined(columns, 5)} (rows count from 0)"
 
 
+class LeftOutError(ValueError):
+    """Columns that cannot be compared, where all should be.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Their names.
+
+    Examples
+    --------
+    >>> LeftOutError("a date", ["day"]).columns
+    ('day',)
+    """
+
+    def __init__(self, message: str, columns: Iterable[str]) -> None:
+        super().__init__(message)
+        self.columns = tuple(columns)
+
+
 class MissingValuesError(ValueError):
     """Missing values, and nobody said what to do with them.
 
@@ -167,9 +186,10 @@ def note_left_out(left_out: Mapping[str, str], used: Sequence[str], notes: list[
     if not left_out:
         return
     if error:
-        raise ValueError(
+        raise LeftOutError(
             f"{plural(len(left_out), 'column')} cannot be compared: {columns}; leave out such columns or "
-            "turn them into numbers or categories"
+            "turn them into numbers or categories",
+            left_out,
         )
     sentence = f"{plural(len(left_out), 'column')} left out: {columns}."
     notes.append(sentence)

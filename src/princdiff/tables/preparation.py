@@ -27,6 +27,7 @@ from princdiff.tables.levels import Levels
 from princdiff.tables.pooled_columns import Pool, bad_cells, gather
 from princdiff.tables.readers import read
 from princdiff.tables.roles import Layout, Roles, assign_roles
+from princdiff.tables.units import warn_of_cells_without_blocks
 
 Missing = Literal["error", "impute", "drop"]
 Dates = Literal["skip", "parts"]
@@ -79,6 +80,8 @@ class Prepared:
         Encoded covariates.
     covariate_names : tuple of str
         Their names.
+    block_column : str
+        Column that holds the blocks; empty where they came as a vector.
 
     Examples
     --------
@@ -111,6 +114,7 @@ class Prepared:
     blocks: NDArray[np.intp] | None = None
     covariates: NDArray | None = None
     covariate_names: tuple[str, ...] = ()
+    block_column: str = ""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -269,6 +273,9 @@ def prepare(X: Any, Y: Any = None, **options: Any) -> Prepared:
     roles = before = assign_roles(
         tables, layout, reading.groups, reading.weights, reading.blocks, reading.covariates
     )
+    if roles.blocks is None:
+        column = reading.groups if isinstance(reading.groups, str) else None
+        warn_of_cells_without_blocks([table.about for table in tables], column, roles.codes)
     notes = [note for table in tables for note in table.notes] + roles.notes
     tables, left_out = align(tables, reading.features, roles.reserved, notes, reading.exclude)
     asked = reading.features is not None
@@ -312,6 +319,7 @@ def prepare(X: Any, Y: Any = None, **options: Any) -> Prepared:
         blocks=roles.blocks,
         covariates=roles.covariates,
         covariate_names=roles.covariate_names,
+        block_column=reading.blocks if isinstance(reading.blocks, str) else "",
     )
 
 
