@@ -129,7 +129,8 @@ named[["names", "scores", "pvals", "pvals_adj", "difference"]].round(3)
 
 # %%
 # All of them respond, and no gene with mere donor effects is named. Not every responding gene is: with eight
-# donors an adjusted p-value is 2/70, 4/70 or more, so a gene that a single relabelling beats is out.
+# donors an adjusted p-value is 2/70, 4/70 or more, so that a single relabelling (with its mirror image) in
+# which another gene does better leaves a gene out.
 # The columns ``pvalue_adj`` and ``selected`` of ``pda_df`` hold the same.
 #
 # Do individual donors agree? The cells of each donor along the direction:

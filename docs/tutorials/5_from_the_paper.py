@@ -140,8 +140,8 @@ for statistic, pvalue in pvalues.items():
 # %%
 # The paper's statistic is much weaker here. It chooses the sparsity by cross-validation, anew for every
 # permutation. More columns give larger divergences, so a permutation for which many columns are chosen beats
-# the true groups, for which few are. Over twenty such data sets it found the difference in 35 % of them, the
-# default in all (:doc:`/reference/results`).
+# the true groups, for which few are. Over twenty such data sets, there without
+# scaling, it found the difference in 35 % of them, the default in all (:doc:`/reference/results`).
 #
 # The same choice can fail in a single fit. ``method="paper"`` follows the paper step by step, and with
 # ``penalty="auto"`` it may keep every column:
