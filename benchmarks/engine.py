@@ -397,7 +397,10 @@ def measured(name: str) -> tuple[str, str]:
         word, _, number = line.partition(" ")
         found.setdefault(word, number)
     if "PEAK" not in found:
-        reason = (outcome.stderr.strip().splitlines() or ["no output"])[-1]
+        ended = "the process was ended before it was done"
+        if outcome.returncode < 0:
+            ended += f", by signal {-outcome.returncode}"
+        reason = (outcome.stderr.strip().splitlines() or [ended])[-1]
         if reason.startswith("ModuleNotFoundError"):
             return f"{reason.split(chr(39))[1]} is not installed", ""
         return f"not measured: {reason[:80]}", ""

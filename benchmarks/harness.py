@@ -134,13 +134,13 @@ class Section:
         self._parts.append(text)
         print(text, end="\n\n", flush=True)
 
-    def stamp(self) -> str:
-        """Version, seeds, date, machine size and cost of this run."""
+    def stamp(self, mode: str | None = None) -> str:
+        """How much was run, version, seeds, date, machine size and cost."""
         wall = time.perf_counter() - self._begin[0]
         processor = _processor_seconds() - self._begin[1]
         seeds = self.options.seeds
         named = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
-        mode = "quick run" if self.options.quick else "full run"
+        mode = mode or ("quick run" if self.options.quick else "full run")
         return (
             f"{mode}; princdiff {princdiff.__version__}, {commit()}; {named}; "
             f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}; {machine()}; "

@@ -123,3 +123,17 @@ if _asked and _asked != "0":
     # An inventory that cannot be had costs its links, not the build.
     suppress_warnings = ["intersphinx.external"]
     numpydoc_xref_param_type = True
+
+
+# Pages for those who work on princdiff itself would stand before those for its users; their titles are found.
+_NOT_SEARCHED = ("decisions/", "contributing/", "architecture", "constants")
+
+
+def _leave_out_of_search(app, env):
+    for page in env.all_docs:
+        if page.startswith(_NOT_SEARCHED):
+            env.metadata[page]["nosearch"] = ""
+
+
+def setup(app):
+    app.connect("env-updated", _leave_out_of_search)

@@ -301,3 +301,23 @@ def test_printed_tables_become_sections(tmp_path, capsys):
     text = collect.collect(tmp_path / "sections")
     assert "| made | shift |" in text and "benchmarks.tables.planted --quick --draws 1" in text
     assert "not run here; `python -m benchmarks.evidence power`" in text
+
+
+def test_a_shortened_run_is_stamped_as_one(tmp_path, monkeypatch, capsys):
+    evidence = import_module("benchmarks.evidence")
+    for printed in evidence.SECTIONS.values():
+        assert bool(printed.shortened) == ("--quick" in printed.full)
+    small = evidence.Printed("Small", "benchmarks.tables.planted", ("--help",), (), "one row of two")
+    monkeypatch.setitem(evidence.SECTIONS, "small", small)
+    evidence.main(["small", "--out", str(tmp_path)])
+    assert "<sub>shortened run: one row of two; princdiff" in (tmp_path / "small.md").read_text()
+
+
+def test_work_that_was_ended_says_so(monkeypatch):
+    engine = import_module("benchmarks.engine")
+    ended = argparse.Namespace(returncode=-9, stdout="", stderr="")
+    monkeypatch.setattr(engine.subprocess, "run", lambda *arguments, **options: ended)
+    assert engine.measured("brain_cells") == (
+        "not measured: the process was ended before it was done, by signal 9",
+        "",
+    )

@@ -91,7 +91,9 @@ def compare(
     n_permutations : int, default=999
         Relabellings; 0 leaves out the test.
     blocks : str or array of shape (n_rows,), optional
-        Pairs, strata or donors.
+        Column that says which rows belong together, or a label for each row: the two visits of a patient,
+        the rows of a hospital, the cells of a donor. The test then relabels rows inside their block or whole
+        blocks, see ``permute``, instead of treating rows as independent.
     permute : {"auto", "within", "whole"}, default="auto"
         Whether rows are relabelled inside their block, or whole blocks; "auto": whole where every block lies
         in one group.
@@ -137,10 +139,24 @@ def compare(
     -------
     DifferenceResult
 
+    See Also
+    --------
+    compare_groups : Every pair of several groups.
+    compare_batches : Batches of rows in order of time, each with a reference.
+    permutation_test : The test alone.
+    select_features : The naming of columns alone.
+
+    Notes
+    -----
+    The how-to guides show more: :doc:`tables of mixed columns </howto/tables>`, :doc:`drift </howto/drift>`,
+    :doc:`pairs and several groups </howto/groups>`, :doc:`cells of donors </howto/singlecell>` and
+    :doc:`large tables </howto/scale>`.
+
     Examples
     --------
     >>> import numpy as np
     >>> import pandas as pd
+    >>> from princdiff import compare
     >>> rng = np.random.default_rng(0)
     >>> before = pd.DataFrame(rng.normal(size=(60, 3)), columns=["age", "height", "weight"])
     >>> after = before + [0.0, 0.0, 1.5]

@@ -59,6 +59,9 @@ def compare_groups(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from princdiff import compare_groups
     >>> rng = np.random.default_rng(0)
     >>> table = pd.DataFrame(rng.normal(size=(90, 2)), columns=["height", "weight"])
     >>> table["site"] = np.repeat(["a", "b", "c"], 30)

@@ -58,6 +58,8 @@ class PairedPDA(ProjectingEstimator):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from princdiff import PairedPDA
     >>> rng = np.random.default_rng(0)
     >>> before = rng.normal(size=(50, 3))
     >>> after = before + [0.0, 2.0, 0.0] + 0.1 * rng.normal(size=(50, 3))
@@ -125,6 +127,8 @@ def paired_test(X: ArrayLike, Y: ArrayLike, **options: Any) -> PermutationResult
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from princdiff import paired_test
     >>> rng = np.random.default_rng(0)
     >>> before = rng.normal(size=(30, 3))
     >>> after = before + 0.3 + 0.1 * rng.normal(size=(30, 3))

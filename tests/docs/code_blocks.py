@@ -10,8 +10,7 @@ A page is run from top to bottom in one namespace and an empty folder, as by a r
 ``sh``
     is not run, but its commands must exist: options of ``princdiff`` are parsed, targets of ``make`` sought.
 
-``<!-- not run: why -->`` before a block leaves it out. ``...`` stands for anything, spaces count as one, and
-a number may be off by one in its last digit shown, since processors round differently.
+``<!-- not run: why -->`` before a block leaves it out. How outputs are compared: see shown_output.py.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from __future__ import annotations
 import contextlib
 import doctest
 import io
-import math
 import re
 import shlex
 from collections.abc import Iterator
@@ -27,11 +25,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from princdiff.cli import main
+from tests.docs.shown_output import OutputChecker, matches
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>```+|~~~+)(?P<language>[^`]*?) *$")
 _COMMAND = re.compile(r"^\$ (.*(?:\\\n.*)*)\n?((?:(?!\$ ).*\n?)*)", re.MULTILINE)
 _NOT_RUN = re.compile(r"^ *<!-- not run: (.+) -->$")
-_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d*|\.?\d+)(?:[eE][-+]?\d+)?(?![\w])")
 
 
 @dataclass(frozen=True)
@@ -75,41 +73,6 @@ def read_blocks(page: str) -> list[Block]:
     return found
 
 
-def matches(shown: str, got: str) -> bool:
-    """Whether what was got is what a page shows."""
-    shown, got = _words(shown), _words(got)
-    pieces = shown.split("...")
-    patterns = [re.escape(_NUMBER.sub("\0", piece)).replace("\0", "(\0)") for piece in pieces]
-    numbers = _NUMBER.findall("\n".join(pieces))
-    pattern = re.compile("^" + ".*?".join(patterns).replace("\0", r"\S+?") + "$", re.DOTALL)
-    match = pattern.match(got)
-    return match is not None and all(map(_close, numbers, match.groups()))
-
-
-def _words(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _close(shown: str, got: str) -> bool:
-    """Equal up to one in the last digit shown."""
-    if shown == got:
-        return True
-    try:
-        first, second = float(shown), float(got)
-    except ValueError:
-        return False
-    mantissa, _, exponent = shown.lower().partition("e")
-    if "." not in mantissa and not exponent:
-        return first == second
-    unit = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
-    return math.isclose(first, second, rel_tol=0, abs_tol=1.001 * unit)
-
-
-class _Checker(doctest.OutputChecker):
-    def check_output(self, want: str, got: str, optionflags: int) -> bool:
-        return matches(want, got)
-
-
 def run_page(path: Path) -> Iterator[str]:
     """Run a page in the working folder; yields what is wrong."""
     namespace: dict[str, object] = {"__name__": "__main__"}
@@ -129,7 +92,7 @@ def _run_python(block: Block, namespace: dict[str, object], where: str) -> Itera
     if ">>> " in block.text:
         test = doctest.DocTestParser().get_doctest(block.text, namespace, where, where, block.line)
         told = io.StringIO()
-        runner = doctest.DocTestRunner(checker=_Checker(), verbose=False)
+        runner = doctest.DocTestRunner(checker=OutputChecker(), verbose=False)
         runner.run(test, out=told.write, clear_globs=False)
         namespace.update(test.globs)
         if runner.summarize(verbose=False).failed:

@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import re
 from pathlib import Path
 
 import pytest
 
+from tests.docs.public_names import documented_names, public_names, public_thing
+
 ROOT = Path(__file__).parents[2]
-MODULES = (
-    "princdiff",
-    "princdiff.tl",
-    "princdiff.get",
-    "princdiff.pl",
-    "princdiff.divergences",
-    "princdiff.tables",
-    "princdiff.datasets",
-)
-
-
-def public_names():
-    for module in MODULES:
-        found = importlib.import_module(module)
-        for name in found.__all__:
-            # Constants are explained where they are used.
-            if not isinstance(getattr(found, name), str) and f"{module}.{name}" not in MODULES:
-                yield f"{module}.{name}"
 
 
 def listed_names():
@@ -37,7 +20,7 @@ def listed_names():
         found = re.match(r"\.\. currentmodule:: (\S+)", line)
         if found:
             module = found[1]
-        entry = re.match(r"   (\w+)$", line)
+        entry = re.match(r"   ([\w.]+)$", line)
         if entry:
             yield f"{module}.{entry[1]}"
 
@@ -53,8 +36,7 @@ def test_the_reference_lists_every_public_name_once_and_no_other():
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_a_public_name_is_documented_with_an_example(name):
-    module, _, last = name.rpartition(".")
-    thing = getattr(importlib.import_module(module), last)
+    thing = public_thing(name)
     text = inspect.getdoc(thing) or ""
     assert len(text.splitlines()[0]) > 10, f"{name} has no summary"
     assert re.search(r"^Examples\n-+\n(?:.*\n)*?>>> ", text, flags=re.MULTILINE), f"{name} has no example"
@@ -66,3 +48,11 @@ def test_a_public_name_is_documented_with_an_example(name):
         ]
         silent = [label for label, member in members if not inspect.getdoc(member)]
         assert not silent, f"methods of {name} without a docstring: {silent}"
+
+
+def test_examples_of_public_names_are_run_with_what_they_import(request):
+    conftest = request.config.pluginmanager.get_plugin(str(ROOT / "conftest.py"))
+    assert set(documented_names()) == conftest.public_examples()
+    for name in PUBLIC:
+        thing = public_thing(name)
+        assert f"{thing.__module__}.{thing.__qualname__}" in conftest.public_examples()

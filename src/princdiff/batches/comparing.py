@@ -78,6 +78,7 @@ def compare_batches(
     --------
     >>> import numpy as np
     >>> import pandas as pd
+    >>> from princdiff import compare_batches
     >>> rng = np.random.default_rng(0)
     >>> days = pd.date_range("2024-01-01", periods=600, freq="12h")
     >>> table = pd.DataFrame({"day": days, "size": rng.normal(size=600), "age": rng.normal(size=600)})

@@ -50,6 +50,8 @@ def open_rows(
     Examples
     --------
     >>> import tempfile
+    >>> import numpy as np
+    >>> from princdiff import open_rows
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.save(f"{folder}/rows.npy", np.eye(4, 3))
     ...     rows = open_rows(f"{folder}/rows.npy", memory="100MB")

@@ -21,7 +21,7 @@ _BLOCK = 3
 def make_gaussian_pair(
     n_samples: int = 1000, *, random_state: Seed = None, rng: Seed = None
 ) -> tuple[FloatArray, IntArray]:
-    """Draw the two 3-dimensional Gaussians of the paper's Fig. 1a.
+    """Draw the two 3-dimensional Gaussians of the paper's first figure (1a).
 
     Both have mean zero and unit variances; only the correlations differ, so no single feature
     separates the groups. The divergence over directions has a poor local optimum into which a
@@ -72,7 +72,7 @@ def make_block_gaussians(
     random_state: Seed = None,
     rng: Seed = None,
 ) -> tuple[FloatArray, IntArray]:
-    """Draw the block-Gaussian pairs of the paper's Fig. 1c.
+    """Draw the block-Gaussian pairs of the paper's first figure (1c).
 
     The features come in independent blocks of three with mean zero. The covariance of a block is
     drawn from the Wishart distribution with identity scale and 3 degrees of freedom, and is the

@@ -66,12 +66,15 @@ class KolmogorovSmirnov(RankDivergence):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from princdiff.data.labels import Labels
+    >>> from princdiff.divergences import KolmogorovSmirnov
     >>> labels = Labels([[0, 0, 0, 1, 1, 1]], 2)
     >>> rows = np.array([[0.0, 1.0, 4.0, 2.0, 3.0, 5.0]])
     >>> KolmogorovSmirnov().report(rows, labels)
     array([0.66666667])
     >>> KolmogorovSmirnov(0.1).value(rows, labels)
-    array([0.666])
+    array([0.665])
     """
 
     name = "kolmogorov_smirnov"
@@ -108,6 +111,9 @@ class CramerVonMises(RankDivergence):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from princdiff.data.labels import Labels
+    >>> from princdiff.divergences import CramerVonMises
     >>> labels = Labels([[0, 0, 1, 1]], 2)
     >>> CramerVonMises().report(np.array([[0.0, 1.0, 2.0, 3.0]]), labels)
     array([0.375])

@@ -50,6 +50,9 @@ class CustomDivergence:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from princdiff.data.labels import Labels
+    >>> from princdiff.divergences import CustomDivergence
     >>> def medians(x, y):
     ...     return abs(np.median(x) - np.median(y))
     >>> divergence = CustomDivergence(medians)

@@ -155,6 +155,9 @@ class KullbackLeibler(GridDivergence):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from princdiff.data.labels import Labels
+    >>> from princdiff.divergences import KullbackLeibler
     >>> rng = np.random.default_rng(0)
     >>> rows = np.concatenate([rng.normal(size=4000), rng.normal(size=4000) + 1.0])
     >>> value = KullbackLeibler(0.1).value(rows[None], Labels(np.repeat([0, 1], 4000), 2))
@@ -187,7 +190,9 @@ class ReverseKullbackLeibler(KullbackLeibler):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from princdiff.data.labels import Labels
+    >>> from princdiff.divergences import KullbackLeibler, ReverseKullbackLeibler
     >>> rows = np.array([[0.0, 1.0, 2.0, 2.0, 2.1, 2.2]])
     >>> first, second = Labels([[0, 0, 0, 1, 1, 1]], 2), Labels([[1, 1, 1, 0, 0, 0]], 2)
     >>> value = ReverseKullbackLeibler().value(rows, first)
@@ -217,6 +222,9 @@ class JensenShannon(GridDivergence):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from princdiff.data.labels import Labels
+    >>> from princdiff.divergences import JensenShannon
     >>> apart = np.array([[0.0, 0.1, 0.2, 9.0, 9.1, 9.2]])
     >>> JensenShannon(0.1).value(apart, Labels([[0, 0, 0, 1, 1, 1]], 2))
     array([0.6931])
@@ -247,6 +255,9 @@ class Hellinger(GridDivergence):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from princdiff.data.labels import Labels
+    >>> from princdiff.divergences import Hellinger
     >>> apart = np.array([[0.0, 0.1, 0.2, 9.0, 9.1, 9.2]])
     >>> Hellinger(0.1).value(apart, Labels([[0, 0, 0, 1, 1, 1]], 2))
     array([1.])
@@ -276,6 +287,9 @@ class TotalVariation(GridDivergence):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from princdiff.data.labels import Labels
+    >>> from princdiff.divergences import TotalVariation
     >>> apart = np.array([[0.0, 0.1, 0.2, 9.0, 9.1, 9.2]])
     >>> TotalVariation(0.1).value(apart, Labels([[0, 0, 0, 1, 1, 1]], 2))
     array([1.])

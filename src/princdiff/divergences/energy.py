@@ -27,6 +27,9 @@ class Energy:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from princdiff.data.labels import Labels
+    >>> from princdiff.divergences import Energy
     >>> labels = Labels([[0, 0, 1, 1]], 2)
     >>> Energy().value(np.array([[0.0, 1.0, 3.0, 2.0]]), labels)
     array([3.])

@@ -43,6 +43,9 @@ class Margin:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from princdiff.data.labels import Labels
+    >>> from princdiff.divergences import Margin
     >>> labels = Labels([[0, 0, 1, 1]], 2)
     >>> rows = np.array([[0.0, 1.0, 3.0, 4.0]])
     >>> Margin().report(rows, labels)

@@ -52,6 +52,9 @@ class MeanDifference:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from princdiff.data.labels import Labels
+    >>> from princdiff.divergences import MeanDifference
     >>> labels = Labels([[0, 0, 1, 1]], 2)
     >>> MeanDifference().value(np.array([[0.0, 1.0, 3.0, 2.0]]), labels)
     array([4.])
@@ -82,6 +85,9 @@ class StandardisedMeanDifference:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from princdiff.data.labels import Labels
+    >>> from princdiff.divergences import StandardisedMeanDifference
     >>> labels = Labels([[0, 0, 1, 1]], 2)
     >>> StandardisedMeanDifference().value(np.array([[0.0, 1.0, 3.0, 2.0]]), labels)
     array([16.])

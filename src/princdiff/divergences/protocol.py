@@ -102,7 +102,9 @@ def report(divergence: Divergence, projections: NDArray, labels: Labels) -> NDAr
 
     Examples
     --------
-    >>> from princdiff.divergences import KolmogorovSmirnov, Wasserstein2
+    >>> import numpy as np
+    >>> from princdiff.data.labels import Labels
+    >>> from princdiff.divergences import KolmogorovSmirnov, Wasserstein2, report
     >>> rows, labels = np.array([[0.0, 1.0, 2.0, 3.0]]), Labels([[0, 1, 0, 1]], 2)
     >>> report(Wasserstein2(), rows, labels), report(KolmogorovSmirnov(), rows, labels)
     (array([1.]), array([0.5]))

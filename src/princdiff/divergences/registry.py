@@ -51,6 +51,7 @@ def available() -> list[str]:
 
     Examples
     --------
+    >>> from princdiff.divergences import available
     >>> available()[:3]
     ['wasserstein2', 'wasserstein1', 'energy']
     """
@@ -72,6 +73,7 @@ def get(divergence: str | Divergence | Callable[..., Any]) -> Divergence:
 
     Examples
     --------
+    >>> from princdiff.divergences import get
     >>> get("energy").name
     'energy'
     >>> get("wasserstein1.5")

@@ -27,6 +27,7 @@ class Workspace:
 
     Examples
     --------
+    >>> from princdiff.divergences import Workspace
     >>> workspace = Workspace()
     >>> workspace.array("slopes", (2, 3), float).shape
     (2, 3)

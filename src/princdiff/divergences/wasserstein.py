@@ -141,6 +141,9 @@ class Wasserstein2(QuantileDivergence):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from princdiff.data.labels import Labels
+    >>> from princdiff.divergences import Wasserstein2
     >>> labels = Labels([[0, 0, 1, 1]], 2)
     >>> Wasserstein2().value(np.array([[0.0, 1.0, 3.0, 2.0]]), labels)
     array([4.])

@@ -35,7 +35,9 @@ class WassersteinP(QuantileDivergence):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from princdiff.data.labels import Labels
+    >>> from princdiff.divergences import WassersteinP
     >>> labels = Labels([[0, 0, 1, 1]], 2)
     >>> WassersteinP(1).value(np.array([[0.0, 1.0, 3.0, 2.0]]), labels)
     array([2.])

@@ -145,6 +145,8 @@ def permutation_test(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from princdiff import permutation_test
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(60, 5))
     >>> X[30:, 2] += 1.5

@@ -57,6 +57,7 @@ def expected_power(
 
     Examples
     --------
+    >>> from princdiff import expected_power
     >>> round(expected_power(0.8, (100, 100), 60), 1)
     1.0
     """
@@ -91,6 +92,7 @@ def detectable_effect(
 
     Examples
     --------
+    >>> from princdiff import detectable_effect
     >>> round(detectable_effect((100, 100), 60), 2)
     0.64
     """
@@ -126,6 +128,7 @@ def required_rows(
 
     Examples
     --------
+    >>> from princdiff import required_rows
     >>> required_rows(0.8, 60), required_rows(0.8, 60, share=0.1)
     (130, 360)
     """

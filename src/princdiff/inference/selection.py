@@ -114,6 +114,8 @@ def select_features(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from princdiff import select_features
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 10))
     >>> X[150:, 4] += 1

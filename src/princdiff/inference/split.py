@@ -118,6 +118,8 @@ def split_test(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from princdiff import split_test
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(400, 5))
     >>> X[200:, 2] += 1

@@ -103,6 +103,8 @@ def stability_selection(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from princdiff import stability_selection
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 10))
     >>> X[100:, 4] += 2

@@ -16,6 +16,7 @@ def show_config() -> None:
 
     Examples
     --------
+    >>> from princdiff import show_config
     >>> show_config()
     princdiff     ...
     engine        ...

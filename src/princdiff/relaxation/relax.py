@@ -160,6 +160,8 @@ def relax(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from princdiff import relax
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(80, 3))
     >>> y = np.repeat([0, 1], 40)

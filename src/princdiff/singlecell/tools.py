@@ -143,6 +143,7 @@ def pda(
     Examples
     --------
     >>> import anndata
+    >>> import numpy as np
     >>> import princdiff
     >>> rng = np.random.default_rng(0)
     >>> expression = np.log1p(rng.poisson(2.0, size=(80, 6)) * 1.1)

@@ -65,6 +65,7 @@ class Coding:
 
     Examples
     --------
+    >>> from princdiff.tables import Coding
     >>> Coding("age", fill=35.0, indicator=True).features
     ('age', 'age (missing)')
     >>> Coding("sex", levels=("f", "m")).features

@@ -70,8 +70,9 @@ class MissingValuesError(ValueError):
 
     Examples
     --------
-    >>> import princdiff
     >>> import pandas as pd
+    >>> import princdiff
+    >>> from princdiff.tables import MissingValuesError
     >>> before, after = pd.DataFrame({"age": [30.0, None]}), pd.DataFrame({"age": [31.0, 40.0]})
     >>> try:
     ...     princdiff.compare(before, after)

@@ -253,6 +253,7 @@ def prepare(X: Any, Y: Any = None, **options: Any) -> Prepared:
     Examples
     --------
     >>> import pandas as pd
+    >>> from princdiff.tables import prepare
     >>> old = pd.DataFrame({"size": [1.5, 2.0, 2.5], "city": ["Oslo", "Rome", "Rome"]})
     >>> new = pd.DataFrame({"city": ["Oslo", "Oslo", "Oslo"], "size": [2.5, None, 3.0]})
     >>> table = prepare(old, new, missing="impute")
@@ -436,6 +437,7 @@ def encode(source: Any, codings: Sequence[Coding], *, missing: Missing = "error"
     Examples
     --------
     >>> import pandas as pd
+    >>> from princdiff.tables import Coding, encode
     >>> codings = [Coding("size"), Coding("city", levels=("Oslo", "Riga", "Rome"))]
     >>> encode(pd.DataFrame({"city": ["Rome", "Bonn"], "size": [1.5, 2.5]}), codings).rows
     array([[1.5, 0. , 0. , 1. ],

@@ -66,6 +66,9 @@ def read(source: Any, label: str = "X") -> Table:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from princdiff.tables import read
     >>> table = read(pd.DataFrame({"height": [1.7, 1.8], "city": ["Oslo", "Rome"]}))
     >>> table.columns
     ('height', 'city')
