@@ -279,7 +279,7 @@ class Scheme:
         distinct = total // math.prod(math.factorial(len(names)) for names in alike)
         groups = np.concatenate(alike)
         spans = list(pairwise(np.cumsum([0, *map(len, alike)]).tolist()))
-        units = np.argsort(groups)[self._units]
+        units = np.argsort(groups).astype(np.uint8)[self._units]
         choices = [list(_multiset_permutations(units[stratum])) for stratum in self._strata]
         order = np.concatenate(self._strata)
         rows = np.empty((distinct, len(units)), dtype=np.uint8)
