@@ -94,5 +94,5 @@ def test_a_column_of_one_table_only_can_be_excluded():
     X = pd.DataFrame({"u": [1.5, 0.5], "old": [2.5, 1.5]})
     Y = pd.DataFrame({"u": [1.5, 2.5], "new": ["?", 1]})
     assert prepare(X, Y, exclude=["old", "new"]).features == ("u",)
-    with pytest.raises(ValueError, match="exclude: X and Y has no column 'odl'; did you mean 'old'"):
+    with pytest.raises(ValueError, match="exclude: X and Y have no column 'odl'; did you mean 'old'"):
         prepare(X, Y, exclude=["odl"])

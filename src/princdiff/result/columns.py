@@ -302,8 +302,7 @@ def in_brackets(change: str, *, first_only: bool) -> str:
     >>> in_brackets("mean 30 → 35 (+17 %)", first_only=False)
     'mean 30 → 35, +17 %'
     """
-    parts = _parts(change)
-    text = parts[0] if first_only else change
+    text = _parts(change)[0] if first_only else change
     return re.sub(f" {_IN_PERCENT}", r", \1", text)
 
 

@@ -116,7 +116,10 @@ def _excluded(exclude: Any, tables: Sequence[Table]) -> list[str]:
     absent = [name for name in names if name not in known]
     if absent:
         places = " and ".join(table.label for table in tables)
-        raise ValueError(f"exclude: {places} has no {_columns(absent)}{suggestion(absent[0], sorted(known))}")
+        have = "has" if len(tables) == 1 else "have"
+        raise ValueError(
+            f"exclude: {places} {have} no {_columns(absent)}{suggestion(absent[0], sorted(known))}"
+        )
     return names
 
 
