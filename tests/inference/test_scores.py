@@ -139,8 +139,8 @@ def share_of_first(scores):
 
 
 @pytest.mark.parametrize("above", [None, 2.0])
-@pytest.mark.parametrize("prior", [None, 2.0])
-def test_the_compiled_scores_are_those_of_numpy(above, prior):
+@pytest.mark.parametrize(("prior", "mean"), [(None, None), (2.0, None), (np.sqrt(8), 1.0)])
+def test_the_compiled_scores_are_those_of_numpy(above, prior, mean):
     rng = np.random.default_rng(11)
     values = np.column_stack(
         [
@@ -152,9 +152,11 @@ def test_the_compiled_scores_are_those_of_numpy(above, prior):
         ]
     ).astype(np.float32)
     values[0, 2], values[5, 9] = 80.0, 1e4
-    compiled, reference = gamma_scores(values, above, prior), gamma_scores(values.astype(float), above, prior)
+    means = None if mean is None else np.where(np.arange(values.shape[1]) % 3, mean, np.nan)
+    compiled = gamma_scores(values, above, prior, mean=means)
+    reference = gamma_scores(values.astype(float), above, prior, mean=means)
     np.testing.assert_allclose(compiled, reference, rtol=2e-4, atol=2e-5)
-    np.testing.assert_array_equal(gamma_scores(values, above, prior, overwrite=True), compiled)
+    np.testing.assert_array_equal(gamma_scores(values, above, prior, mean=means, overwrite=True), compiled)
 
 
 def test_a_prior_steadies_the_skewness_of_few_labellings():
@@ -164,6 +166,18 @@ def test_a_prior_steadies_the_skewness_of_few_labellings():
     free, steadied = gamma_scores(statistics)[0], gamma_scores(statistics, prior=np.sqrt(8))[0]
     assert steadied.std() < 0.8 * free.std()
     assert np.median(steadied) == pytest.approx(np.log(1000), rel=0.1)
+
+
+def test_a_known_mean_steadies_scores_and_a_wrong_one_is_left_aside():
+    statistics = np.random.default_rng(13).chisquare(1, (999, 400))
+    statistics[0] = stats.chi2.isf(1e-7, 1)
+    shape_known, known, wrong = (
+        gamma_scores(statistics, prior=np.sqrt(8), mean=mean)[0] for mean in (None, 1.0, 2.0)
+    )
+    assert known.std() < 0.5 * shape_known.std()
+    assert np.median(known) == pytest.approx(-np.log(1e-7), rel=0.02)
+    # Believed, it would halve them.
+    assert (wrong > 0.8 * shape_known).all()
 
 
 def test_the_compiled_survival_function_is_that_of_scipy():

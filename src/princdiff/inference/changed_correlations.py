@@ -273,7 +273,8 @@ class _Leaders:
         for row in statistics:
             row *= row >= least
         prior = np.sqrt(8 / (self._labellings.n_groups - 1))
-        scores = gamma_scores(statistics, above=self._above, prior=prior, overwrite=True)
+        mean = sums.expected_changes()
+        scores = gamma_scores(statistics, above=self._above, prior=prior, mean=mean, overwrite=True)
         for row in scores:
             # A score of zero is one that was not worth computing.
             np.add(row, advantages, out=row, where=row > 0)

@@ -34,6 +34,11 @@ _ROUNDING = 3e-5
 # observed groups: two such flags would have a correlation of one.
 _LEAST_SPREAD = 0.2
 
+# Rows of the smallest group from which what is expected to first order is as good as what labellings tell.
+_FEWEST_EXPECTED = 50
+# Below this variance of the products of two columns rounding in single precision takes part.
+_LEAST_VARIANCE = 1e-4
+
 
 class GroupCorrelations:
     """Correlations of left with right columns in all groups, under any labelling.
@@ -150,6 +155,32 @@ class GroupCorrelations:
         for group, correlation in self._correlations(codes[0], self._moments(codes).of(0)):
             found[group] = correlation.ravel()
         return found
+
+    def expected_changes(self) -> NDArray[np.float64]:
+        """Mean of the changes over all labellings, to first order, shape (n_left * n_right,).
+
+        A correlation r of standardised columns x and y is about the mean of x y - r (x^2 + y^2) / 2, and the
+        mean of the changes of means over all ways to deal rows is the variance of what is averaged, times the
+        number of groups less one. NaN where rows have weights or are not dealt freely, where groups are
+        small, and for columns that do not vary.
+        """
+        labellings = self._labellings
+        smallest = np.bincount(labellings.scheme.codes(np.arange(1))[0]).min()
+        if labellings.weights is not None or labellings.blocks is not None or smallest < _FEWEST_EXPECTED:
+            return np.full(self._shape[0] * self._shape[1], np.nan)
+        spread = self._columns.std(axis=0, dtype=np.float64)
+        standard = (self._columns - self._columns.mean(axis=0, dtype=np.float64)) / np.where(
+            spread > 0, spread, 1.0
+        )
+        x, y = standard[:, self._left].astype(np.float32), standard[:, self._right].astype(np.float32)
+        n_rows = len(x)
+        correlation = x.T @ y / n_rows
+        both = (x**2).T @ y**2 / n_rows
+        lopsided = ((x**3).T @ y + x.T @ y**3) / n_rows
+        fourth = ((x**4).mean(axis=0)[:, None] + 2 * both + (y**4).mean(axis=0)) / 4
+        variance = both - correlation * (lopsided - correlation * fourth)
+        share = (labellings.n_groups - 1) * n_rows / (n_rows - 1)
+        return np.where(variance > _LEAST_VARIANCE, variance * share, np.nan).ravel().astype(np.float64)
 
     def _change(self, codes: NDArray[np.uint8], moments: _GroupMoments, out: NDArray[np.float32]) -> None:
         """Weighted sum of squares of the groups' correlations about their mean."""

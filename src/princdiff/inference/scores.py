@@ -32,9 +32,11 @@ _SERIES_END = 3.0
 _TERMS = 28
 # Variation of a statistic beside its size that sums in double, or in single precision, cannot tell from none.
 _ROUNDING = (1e-10, 3e-4)
-_KERNEL = Kernel("pd_gamma_scores", "f32* i64 i64 f64 f64 f64* f32*", "i32")
-# Deviations of the skewness from the prior up to the root of this, in standard errors, count as noise.
+_KERNEL = Kernel("pd_gamma_scores", "f32* i64 i64 f64 f64 f64* f64* f32*", "i32")
+# Deviations of a moment from what is expected, up to the root of this in standard errors, count as noise.
 _SHRINKAGE = 2.0
+# The same for all moments where the mean is known too: the law is then known better than by its shape alone.
+_KNOWN_SHRINKAGE = 6.0
 # Values scored at a time.
 _BLOCK = 1_000_000
 # The same where few of them are: what fits into the cache of a processor.
@@ -54,6 +56,7 @@ def gamma_scores(
     above: float | None = None,
     prior: ArrayLike | None = None,
     *,
+    mean: ArrayLike | None = None,
     overwrite: bool = False,
 ) -> NDArray[np.float32]:
     """Comparable scores of statistics, column by column.
@@ -68,6 +71,10 @@ def gamma_scores(
     prior : float or array of shape (n_columns,), optional
         Skewness to expect, such as that of a chi-squared law. The skewness of a thousand values is good
         to a sixth of itself only; what differs from the prior by no more than that is taken to be the prior.
+    mean : float or array of shape (n_columns,), optional
+        Mean to expect of statistics that are zero at the least, beside the skewness; NaN expects nothing.
+        Together they give the standard deviation. Both are known only to a twentieth from a thousand
+        labellings, which decides about a factor of two of a small p-value.
     overwrite : bool, default=False
         Whether the statistics may be lost, which saves the memory of the scores.
 
@@ -84,11 +91,15 @@ def gamma_scores(
     array([ 5., 22.], dtype=float32)
     """
     n_labellings, n_columns = statistics.shape
-    expected = np.broadcast_to(np.nan if prior is None else np.asarray(prior, np.float64), (n_columns,))
+    skewness, means = (
+        np.broadcast_to(np.nan if known is None else np.asarray(known, np.float64), (n_columns,))
+        for known in (prior, mean)
+    )
+    expected = ScoreMoments(means, means * skewness / 2, skewness)
     if statistics.dtype == np.float32 and _KERNEL.available:
         statistics = np.ascontiguousarray(statistics)
         scores = statistics if overwrite else np.empty_like(statistics)
-        _run_kernel(statistics, above, np.ascontiguousarray(expected), scores)
+        _run_kernel(statistics, above, expected, scores)
         return scores
     scores = np.zeros(statistics.shape, dtype=np.float32)
     rounding = _ROUNDING[statistics.dtype == np.float32]
@@ -99,7 +110,7 @@ def gamma_scores(
         size = np.maximum(part.max(axis=0), -part.min(axis=0))
         with np.errstate(invalid="ignore"):
             part = part * (np.ptp(part, axis=0) > rounding * size)
-        own = expected[start : start + step]
+        own = ScoreMoments(*(known[start : start + step] for known in expected))
         scores[:, start : start + step] = (
             _score(part, own) if above is None else _score_large(part, above, own)
         )
@@ -109,11 +120,12 @@ def gamma_scores(
 def _run_kernel(
     statistics: NDArray[np.float32],
     above: float | None,
-    prior: NDArray[np.float64],
+    expected: ScoreMoments,
     scores: NDArray[np.float32],
 ) -> None:
     everything = -np.inf if above is None else above
-    if not _KERNEL(statistics, *statistics.shape, everything, _ROUNDING[1], prior, scores):
+    skewness, mean = (np.ascontiguousarray(known) for known in (expected.skewness, expected.mean))
+    if not _KERNEL(statistics, *statistics.shape, everything, _ROUNDING[1], skewness, mean, scores):
         raise MemoryError(f"no memory for the scores of {len(statistics)} labellings")
 
 
@@ -130,34 +142,45 @@ def skewness_noise(skewness: NDArray[np.float64], count: int) -> NDArray[np.floa
     return (sixth - 6 * fourth + 9 + g**2 * (9 * fourth + 35) / 4 - 3 * g * fifth) / count
 
 
-def _shrunk(skewness: NDArray[np.float64], prior: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    """Skewness drawn towards the one expected, as far as noise may have taken it away (James and Stein)."""
-    away = skewness - prior
-    noise = _SHRINKAGE * skewness_noise(prior, count)
-    kept = np.maximum(0.0, 1 - noise / np.maximum(away**2, 1e-300))
-    return np.where(np.isnan(prior), skewness, prior + away * kept)
+def _shrunk(found: ScoreMoments, expected: ScoreMoments, count: int) -> ScoreMoments:
+    """Moments drawn towards those expected, as far as noise may have taken them away (James and Stein).
+
+    Noise is that of samples from a gamma law of the expected skewness.
+    """
+    of_spread = (2 + 1.5 * expected.skewness**2) / 4
+    variances = (
+        expected.spread**2 / count,
+        expected.spread**2 * of_spread / count,
+        skewness_noise(expected.skewness, count),
+    )
+    shrinkage = np.where(np.isnan(expected.mean), _SHRINKAGE, _KNOWN_SHRINKAGE)
+    drawn = []
+    for own, known, variance in zip(found, expected, variances, strict=True):
+        away = own - known
+        kept = np.maximum(0.0, 1 - shrinkage * variance / np.maximum(away**2, 1e-300))
+        drawn.append(np.where(np.isnan(known), own, known + away * kept))
+    return ScoreMoments(*drawn)
 
 
-def _score(values: NDArray[np.float64], prior: NDArray[np.float64]) -> NDArray[np.float64]:
+def _score(values: NDArray[np.float64], expected: ScoreMoments) -> NDArray[np.float64]:
     with np.errstate(invalid="ignore"):
         usable = np.isfinite(values).all(axis=0) & (np.ptp(values, axis=0) > 0)
     scores = np.zeros(values.shape)
     if usable.any():
         values = values if usable.all() else values[:, usable]
         moments = left_out_moments(values)
-        skewness = _shrunk(moments.skewness, prior[usable], len(values) - 1)
         flat = moments.spread <= 1e-9 * np.abs(values - moments.mean).max(axis=0)
-        z = (values - moments.mean) / np.where(flat, 1.0, moments.spread)
-        found = survival_score(np.where(flat, 0.0, z), skewness)
         # All others are equal: this labelling is the largest of them all, or like the rest, or the smallest.
         alone = np.where(values > moments.mean, np.log(len(values)), 0.0)
+        known = ScoreMoments(*(one[usable] for one in expected))
+        moments = _shrunk(moments, known, len(values) - 1)
+        z = (values - moments.mean) / np.where(flat, 1.0, moments.spread)
+        found = survival_score(np.where(flat, 0.0, z), moments.skewness)
         scores[:, usable] = np.where(flat, alone, found)
     return scores
 
 
-def _score_large(
-    values: NDArray[np.float64], above: float, prior: NDArray[np.float64]
-) -> NDArray[np.float32]:
+def _score_large(values: NDArray[np.float64], above: float, expected: ScoreMoments) -> NDArray[np.float32]:
     """As `_score`, for the few values far above the mean; the others have the score zero."""
     scores = np.zeros(values.shape, dtype=np.float32)
     with np.errstate(invalid="ignore"):
@@ -177,8 +200,14 @@ def _score_large(
     flat = variance <= 1e-18 * np.maximum(np.abs(extreme), 1.0) ** 2
     spread = np.sqrt(np.where(flat, 1.0, variance))
     skewness = (third - 3 * first * second + 2 * first**3) / spread**3
-    skewness = _shrunk(skewness, prior[columns], len(values) - 1)
-    found = survival_score(np.where(flat, 0.0, (own - first) / spread), np.where(flat, 0.0, skewness))
+    centre, scale = sums.mean[columns], sums.scale[columns]
+    moments = _shrunk(
+        ScoreMoments(centre + scale * first, scale * spread, skewness),
+        ScoreMoments(*(known[columns] for known in expected)),
+        len(values) - 1,
+    )
+    z = (values[rows, columns] - moments.mean) / moments.spread
+    found = survival_score(np.where(flat, 0.0, z), np.where(flat, 0.0, moments.skewness))
     scores[rows, columns] = np.where(flat, np.log(len(values)), found)
     return scores
 

@@ -154,8 +154,7 @@ class SelectionSteps:
             alone = pooled_discovery_rates(self._alone.units) / self._shares.alone
             together = step_down_pvalues(scores)[:-1] / self._shares.pairs
         else:
-            # Scores are about -log of a p-value: the handicap makes pairs share their part of the error.
-            handicap = np.log(max(pairs.n_pairs, 1) / n_units * self._shares.alone / self._shares.pairs)
+            handicap = self._handicap_of_pairs(pairs)
             offsets = np.concatenate([np.zeros(n_units), np.full(scores.shape[1], handicap)])
             adjusted = step_down_pvalues(np.column_stack([self._alone.units, scores]), offsets)
             adjusted = adjusted / (self._shares.alone + self._shares.pairs)
@@ -164,6 +163,19 @@ class SelectionSteps:
         together = self._without_doubtful(pairs.pairs, np.minimum(together, 1.0))
         self._relations = self._listed(pairs, together)
         self._name_pairs(pairs.pairs, together)
+
+    def _handicap_of_pairs(self, pairs: RelationScores) -> float:
+        """What is taken off the scores of pairs, so that they have their part of the error.
+
+        Scores are about -log of a p-value, so the largest of many independent ones grows by the logarithm of
+        their number. How many independent ones pairs and columns are worth is told by their largest scores
+        under half of all labellings: there are far fewer than pairs where features go together.
+        """
+        if not pairs.n_pairs:
+            return 0.0
+        largest = np.maximum(pairs.scores.max(axis=1), pairs.rest)
+        apart = np.median(largest) - np.median(self._alone.units.max(axis=1))
+        return float(apart + np.log(self._shares.alone / self._shares.pairs))
 
     def _without_doubtful(
         self, pairs: NDArray[np.intp], adjusted: NDArray[np.float64]

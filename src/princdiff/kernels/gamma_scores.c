@@ -158,25 +158,39 @@ static void moments_of(const float *values, int64_t rows, double above, double r
     }
 }
 
-/* Skewness drawn towards the one expected, as far as noise may have taken it away; NaN expects nothing. */
-static double shrunk(double skewness, double prior, double noise)
+/* A moment drawn towards the one expected, as far as noise may have taken it away; NaN expects nothing. */
+static double shrunk(double found, double prior, double noise)
 {
-    double away = skewness - prior, square = away * away;
+    double away = found - prior, square = away * away;
     if (isnan(prior))
-        return skewness;
+        return found;
     return square > noise ? prior + away * (1.0 - noise / square) : prior;
 }
 
-/* Twice the variance of the skewness of a sample from a gamma law, to first order. */
-static double skewness_noise(double g, double count)
+/* What is expected of the moments of a column, and squared deviations from it that count as noise. */
+typedef struct {
+    double mean, spread, skewness;
+    double mean_noise, spread_noise, skewness_noise;
+} Expected;
+
+/* Variance of the skewness of a sample from a gamma law, to first order. */
+static double variance_of_skewness(double g, double count)
 {
     double g2 = g * g, fourth = 3.0 + 1.5 * g2, fifth = g * (10.0 + 3.0 * g2);
     double sixth = 15.0 + 32.5 * g2 + 7.5 * g2 * g2;
-    return 2.0 * (sixth - 6.0 * fourth + 9.0 + g2 * (9.0 * fourth + 35.0) / 4.0 - 3.0 * g * fifth) / count;
+    return (sixth - 6.0 * fourth + 9.0 + g2 * (9.0 * fourth + 35.0) / 4.0 - 3.0 * g * fifth) / count;
+}
+
+static Expected expected_moments(double mean, double skewness, double count)
+{
+    double spread = mean * skewness / 2.0, shrinkage = isnan(mean) ? 2.0 : 6.0;
+    double mean_noise = shrinkage * spread * spread / count;
+    double spread_noise = mean_noise * (2.0 + 1.5 * skewness * skewness) / 4.0;
+    return (Expected){mean, spread, skewness, mean_noise, spread_noise, shrinkage * variance_of_skewness(skewness, count)};
 }
 
 static float score_of(double value, int64_t i, int j, const Moments *m, double count, double most,
-                      double prior, double noise)
+                      const Expected *e)
 {
     double own = (value - m->mean[j]) / m->scale[j];
     double first = m->first[j], second = m->square[j], third = m->cube[j];
@@ -195,15 +209,20 @@ static float score_of(double value, int64_t i, int j, const Moments *m, double c
         return away > 0.0 ? (float)log(count + 1.0) : 0.0f;
     double spread = sqrt(variance);
     double skewness = (third + first * (2.0 * first * first - 3.0 * second)) / (variance * spread);
-    return (float)survival_score(away / spread, shrunk(skewness, prior, noise));
+    skewness = shrunk(skewness, e->skewness, e->skewness_noise);
+    if (isnan(e->mean))
+        return (float)survival_score(away / spread, skewness);
+    double mean = shrunk(m->mean[j] + m->scale[j] * first, e->mean, e->mean_noise);
+    return (float)survival_score((value - mean) / shrunk(m->scale[j] * spread, e->spread, e->spread_noise),
+                                 skewness);
 }
 
 /* Scores of a table of `rows` labellings and `columns` statistics. Only values more than `above` standard
  * deviations above the mean are scored, the others get zero; statistics whose range is within `rounding` times
- * their size are constants, and get zero. `prior` is the skewness to expect of each column, or NaN. `scores` may
- * be the same array as `statistics`. Returns 0 where there is no memory. */
+ * their size are constants, and get zero. `prior` and `mean` are the skewness and the mean to expect of each
+ * column, or NaN. `scores` may be the same array as `statistics`. Returns 0 where there is no memory. */
 PD_EXPORT int32_t pd_gamma_scores(const float *statistics, int64_t rows, int64_t columns, double above,
-                                  double rounding, const double *prior, float *scores)
+                                  double rounding, const double *prior, const double *mean, float *scores)
 {
     int everything = above < -1e30;
     double count = (double)(rows - 1);
@@ -218,11 +237,12 @@ PD_EXPORT int32_t pd_gamma_scores(const float *statistics, int64_t rows, int64_t
                 buffer[i * WIDTH + j] = j < width ? statistics[i * columns + start + j] : 0.0f;
         Moments m;
         moments_of(buffer, rows, everything ? 0.0 : above, rounding, &m);
-        double most[WIDTH], noise[WIDTH];
+        double most[WIDTH];
+        Expected expected[WIDTH];
         for (int j = 0; j < width; j++) {
             double far = fabs(m.far[j]);
             most[j] = far > 1.0 ? far : 1.0;
-            noise[j] = skewness_noise(prior[start + j], count);
+            expected[j] = expected_moments(mean[start + j], prior[start + j], count);
         }
         for (int64_t i = 0; i < rows; i++) {
             const float *row = buffer + i * WIDTH;
@@ -230,7 +250,7 @@ PD_EXPORT int32_t pd_gamma_scores(const float *statistics, int64_t rows, int64_t
             for (int j = 0; j < width; j++) {
                 double value = row[j];
                 int wanted = m.usable[j] && (everything || value - m.centre[j] > m.bar[j]);
-                out[j] = wanted ? score_of(value, i, j, &m, count, most[j], prior[start + j], noise[j]) : 0.0f;
+                out[j] = wanted ? score_of(value, i, j, &m, count, most[j], &expected[j]) : 0.0f;
             }
         }
     }
