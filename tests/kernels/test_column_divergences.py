@@ -120,6 +120,8 @@ SIZES = [
     (2047, 300),
     (2048, 2048),
     (2049, 2049),
+    (4096, 4096),
+    (4097, 4096),
     (5000, 3),
     (300, 301, 302),
     (2100, 900, 40, 7),
@@ -173,6 +175,25 @@ def test_a_column_does_not_know_its_neighbours(name):
         part = evaluated(name, values[one], labels.take(one))
         np.testing.assert_allclose(part[1], together[one], rtol=1e-6)
         np.testing.assert_allclose(part[2], slopes[one], rtol=1e-6, atol=1e-9)
+
+
+@every_kernel
+@pytest.mark.parametrize("sizes", [(50, 50), (30, 70), (70, 30), (9, 91), (1, 99), (1030, 1200)], ids=str)
+@pytest.mark.parametrize("held_out", [0, 13, 300])
+def test_columns_side_by_side_have_the_digits_of_one_alone(name, sizes, held_out):
+    """A column alone is sorted and compared by itself, several go through lanes."""
+    rng = np.random.default_rng(3)
+    codes = np.repeat([0, 1, HELD_OUT], [*sizes, held_out])
+    labels = Labels(np.stack([rng.permutation(codes) for _ in range(21)]), 2)
+    values = rng.normal(size=labels.codes.shape).astype(np.float32)
+    values[4] = np.round(values[4]) + 0.0  # no negative zeros, which go first where they are told apart
+    values[5, 7] = 1e9
+    values[6] = 2.5
+    together = evaluated(name, values, labels)
+    for column in range(21):
+        alone = evaluated(name, values[column : column + 1], labels.take(np.array([column])))
+        for part, whole in zip(alone, together, strict=True):
+            np.testing.assert_array_equal(part[0], whole[column])
 
 
 @every_kernel

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "network.h"
 #include "sorting.h"
 
 /* What a divergence's kernel is called with; see kernels/column_divergences.py. */
@@ -31,19 +32,33 @@ typedef struct {
             values, slopes                                                                                    \
     }
 
+/* Beyond this a network costs more than sorting by digits (docs/constants.md). */
+#define PD_NETWORK_ROWS 8192
+/* Fewer columns than this leave the lanes too empty. */
+#define PD_NETWORK_COLUMNS 4
+/* Bits of a key that are left for the value, at least. */
+#define PD_VALUE_BITS 12
+
 /* Buffers of one call. */
 typedef struct {
     int64_t n_labelled;
-    int pooled;           /* whether all groups are sorted together */
     int64_t n_parts;      /* sequences that are sorted: the groups, or all rows together */
     const int64_t *parts; /* their lengths */
-    int64_t width;        /* columns that are sorted at a time */
-    int with_rows;        /* whether it matters which row a sorted value belongs to */
-    int bits;             /* of a key that tell the member */
-    uint32_t mask;        /* these bits */
-    uint32_t *row_keys;   /* of one column */
-    uint32_t *keys;       /* parts' rows, each rounded up to a multiple of eight, x PD_LANES */
-    int32_t *members;     /* width x n_labelled: rows, part by part */
+    int64_t width;        /* columns that are sorted at a time: PD_LANES, or 1 */
+    /* In lanes. A key tells the group (unless all are sorted together), the leading bits of a value, and the row. */
+    int64_t n_keys; /* n_labelled, rounded up to a multiple of eight */
+    int row_bits;
+    uint32_t row_mask, group_mask;
+    int group_shift;
+    uint32_t *row_keys;  /* of one column, rows held out included */
+    uint32_t *unsorted;  /* PD_LANES columns of keys, `apart` from each other */
+    int64_t apart;
+    uint32_t *keys;      /* n_keys x PD_LANES */
+    float *lanes;        /* the values that belong to the sorted keys, and zeros behind the last */
+    double *lane_sums;   /* n_labelled + 1 numbers a lane */
+    /* By itself: */
+    int64_t *found;   /* the labelling whose members these are: */
+    int32_t *members; /* rows, part by part */
     uint64_t *entries;
     /* One column, sorted, part by part: */
     float *sorted; /* and a zero behind the last */
@@ -62,6 +77,15 @@ PD_INLINE int64_t pd_rounded_up(int64_t n)
     return (n + 7) / 8 * 8;
 }
 
+/* Bits that tell n things from each other. */
+PD_INLINE int pd_bits(int64_t n)
+{
+    int bits = 0;
+    while (bits < 62 && (int64_t)1 << bits < n)
+        bits++;
+    return bits;
+}
+
 /* Takes `count` bytes at a multiple of 64 off a piece of memory; with no memory, only counts. */
 PD_INLINE void *pd_cut(char *memory, size_t *used, size_t count)
 {
@@ -73,12 +97,14 @@ PD_INLINE void *pd_cut(char *memory, size_t *used, size_t count)
 PD_INLINE void pd_lay_out(pd_buffers *b, char *memory, size_t *used, int64_t longest, int64_t n_groups,
                           int64_t n_rows)
 {
-    int64_t n_keys = 0, n = b->n_labelled;
-    for (int64_t part = 0; part < b->n_parts; part++)
-        n_keys += pd_rounded_up(b->parts[part]);
-    b->keys = pd_cut(memory, used, b->width > 1 ? n_keys * PD_LANES * sizeof *b->keys : 0);
-    b->row_keys = pd_cut(memory, used, b->width > 1 ? n_rows * sizeof *b->row_keys : 0);
-    b->members = pd_cut(memory, used, b->width * n * sizeof *b->members);
+    const int64_t n = b->n_labelled, in_lanes = b->width > 1 ? b->n_keys * PD_LANES : 0;
+    b->row_keys = pd_cut(memory, used, in_lanes ? n_rows * sizeof *b->row_keys : 0);
+    b->unsorted = pd_cut(memory, used, in_lanes ? b->apart * PD_LANES * sizeof *b->unsorted : 0);
+    b->keys = pd_cut(memory, used, in_lanes * sizeof *b->keys);
+    b->lanes = pd_cut(memory, used, in_lanes ? (in_lanes + PD_LANES) * sizeof *b->lanes : 0);
+    b->lane_sums = pd_cut(memory, used, in_lanes ? (in_lanes + PD_LANES) * sizeof *b->lane_sums : 0);
+    b->found = pd_cut(memory, used, sizeof *b->found);
+    b->members = pd_cut(memory, used, n * sizeof *b->members);
     b->entries = pd_cut(memory, used, 2 * longest * sizeof *b->entries);
     b->sorted = pd_cut(memory, used, (n + 1) * sizeof *b->sorted);
     b->rows = pd_cut(memory, used, n * sizeof *b->rows);
@@ -98,16 +124,18 @@ PD_INLINE int pd_allocate(const pd_batch *batch, int pooled, pd_buffers *b)
         longest = batch->sizes[group] > longest ? batch->sizes[group] : longest;
     }
     longest = pooled ? b->n_labelled : longest;
-    b->pooled = pooled;
     b->n_parts = pooled ? 1 : batch->n_groups;
     b->parts = pooled ? &b->n_labelled : batch->sizes;
-    b->with_rows = pooled || batch->slopes || batch->weights;
-    b->width = longest <= PD_NETWORK_ROWS && batch->n_columns >= PD_NETWORK_COLUMNS ? PD_LANES : 1;
-    /* At least one bit, so that steps fit a signed integer, which every processor converts to. */
-    b->bits = 1;
-    while (b->width > 1 && (int64_t)1 << b->bits < longest)
-        b->bits++;
-    b->mask = ((uint32_t)1 << b->bits) - 1;
+    b->n_keys = pd_rounded_up(b->n_labelled);
+    b->apart = b->n_keys + 16; /* lest all columns lie in the same few places of the cache */
+    /* At least one bit for the row, so that steps fit a signed integer, which every processor converts to. */
+    const int row_bits = pd_bits(batch->n_rows), group_bits = pd_bits(b->n_parts);
+    const int fits = b->n_labelled <= PD_NETWORK_ROWS && row_bits + group_bits <= 32 - PD_VALUE_BITS;
+    b->width = fits && batch->n_columns >= PD_NETWORK_COLUMNS ? PD_LANES : 1;
+    b->row_bits = fits && row_bits > 1 ? row_bits : 1;
+    b->row_mask = ((uint32_t)1 << b->row_bits) - 1;
+    b->group_mask = pooled ? 0 : 0xFFu;
+    b->group_shift = fits && group_bits ? 32 - group_bits : 31;
     size_t size = 64;
     pd_lay_out(b, NULL, &size, longest, batch->n_groups, batch->n_rows);
     b->memory = malloc(size);
@@ -115,20 +143,25 @@ PD_INLINE int pd_allocate(const pd_batch *batch, int pooled, pd_buffers *b)
         return 1;
     size = 0;
     pd_lay_out(b, (char *)(((uintptr_t)b->memory + 63) & ~(uintptr_t)63), &size, longest, batch->n_groups, batch->n_rows);
+    *b->found = -1;
     return 0;
 }
 
 /* Rows of one column's parts, in the order of rows. */
-PD_INLINE void pd_find_members(const pd_batch *batch, const pd_buffers *b, int64_t column, int32_t *members)
+PD_INLINE void pd_find_members(const pd_batch *batch, const pd_buffers *b, int64_t column)
 {
-    const uint8_t *codes = batch->codes + batch->labelling[column] * batch->n_rows;
-    if (!b->pooled) {
-        pd_members(codes, batch->n_rows, batch->sizes, batch->n_groups, members);
+    const int64_t labelling = batch->labelling[column];
+    const uint8_t *codes = batch->codes + labelling * batch->n_rows;
+    if (*b->found == labelling)
+        return;
+    *b->found = labelling;
+    if (b->group_mask) {
+        pd_members(codes, batch->n_rows, batch->sizes, batch->n_groups, b->members);
         return;
     }
     int64_t count = 0;
     for (int64_t row = 0; row < batch->n_rows && count < b->n_labelled; row++) {
-        members[count] = (int32_t)row;
+        b->members[count] = (int32_t)row;
         count += codes[row] < batch->n_groups;
     }
 }
@@ -147,82 +180,129 @@ PD_INLINE void pd_range(const float *column, int64_t n_rows, float *low, float *
     *high = pd_unordered(highest);
 }
 
-/* Where a column's values lie between its smallest and largest, in steps that leave bits for the member. Rounding
- * is monotone, so values keep their order; a margin keeps the largest within the bits. */
-PD_INLINE void pd_steps(const float *restrict column, int64_t n_rows, const pd_buffers *b)
+/* Keys of one column. A value is where it lies between the smallest and the largest, in steps that leave bits for group
+ * and row. Rounding is monotone, so values keep their order; a margin keeps the largest within the bits. */
+PD_INLINE void pd_column_keys(const pd_batch *batch, const pd_buffers *b, int64_t column, uint32_t *own)
 {
+    const int64_t n_rows = batch->n_rows;
+    const float *restrict values = batch->projections + column * n_rows;
+    const uint8_t *restrict codes = batch->codes + batch->labelling[column] * n_rows;
+    const int all = b->n_labelled == n_rows;
+    uint32_t *restrict keys = all ? own : b->row_keys;
     float low, high;
-    uint32_t *restrict keys = b->row_keys;
-    pd_range(column, n_rows, &low, &high);
-    const float range = high - low, steps = (float)(0xFFFFFFFFu >> b->bits) * 0.999f;
+    pd_range(values, n_rows, &low, &high);
+    const int row_bits = b->row_bits, group_shift = b->group_shift;
+    const uint32_t group_mask = b->group_mask, n_groups = (uint32_t)batch->n_groups;
+    const int lost = b->group_mask ? row_bits + 32 - group_shift : row_bits;
+    const float range = high - low, steps = (float)(0xFFFFFFFFu >> lost) * 0.999f;
     const float factor = range > 1e-30f && range < 1e30f ? steps / range : 0.0f;
-    const int bits = b->bits;
-    for (int64_t row = 0; row < n_rows; row++)
-        keys[row] = (uint32_t)(int32_t)((column[row] - low) * factor) << bits;
-}
-
-PD_INLINE void pd_ordered_column(const float *restrict column, int64_t n_rows, uint32_t *restrict keys)
-{
-    for (int64_t row = 0; row < n_rows; row++)
-        keys[row] = pd_ordered(column[row]);
-}
-
-/* Keys of the columns from `begin` to `end` in lanes, and sorted. */
-PD_INLINE void pd_sort_lanes(const pd_batch *batch, const pd_buffers *b, const int32_t **members, int64_t begin,
-                             int64_t end)
-{
-    for (int64_t lane = 0; lane < PD_LANES; lane++) {
-        const int64_t column = begin + lane < end ? begin + lane : begin; /* an empty lane sorts anything */
-        uint32_t *block = b->keys + lane;
-        if (b->with_rows)
-            pd_steps(batch->projections + column * batch->n_rows, batch->n_rows, b);
-        else
-            pd_ordered_column(batch->projections + column * batch->n_rows, batch->n_rows, b->row_keys);
-        for (int64_t part = 0, first = 0; part < b->n_parts; first += b->parts[part++]) {
-            const int32_t *restrict own = members[column - begin] + first;
-            const uint32_t *restrict row_keys = b->row_keys;
-            const int64_t n = b->parts[part];
-            if (b->with_rows)
-                for (int64_t i = 0; i < n; i++)
-                    block[i * PD_LANES] = row_keys[own[i]] | (uint32_t)i;
-            else
-                for (int64_t i = 0; i < n; i++)
-                    block[i * PD_LANES] = row_keys[own[i]];
-            for (int64_t i = n; i < pd_rounded_up(n); i++)
-                block[i * PD_LANES] = 0xFFFFFFFFu;
-            block += pd_rounded_up(n) * PD_LANES;
+    for (int32_t row = 0; row < (int32_t)n_rows; row++) {
+        const uint32_t step = (uint32_t)(int32_t)((values[row] - low) * factor);
+        keys[row] = (codes[row] & group_mask) << group_shift | step << row_bits | (uint32_t)row;
+    }
+    if (!all) {
+        int64_t count = 0;
+        for (int64_t row = 0; row < n_rows && count < b->n_labelled; row++) {
+            own[count] = keys[row];
+            count += codes[row] < n_groups;
         }
     }
-    uint32_t *block = b->keys;
-    for (int64_t part = 0; part < b->n_parts; part++) {
-        pd_network(block, pd_rounded_up(b->parts[part]));
-        block += pd_rounded_up(b->parts[part]) * PD_LANES;
-    }
+    for (int64_t i = b->n_labelled; i < b->n_keys; i++)
+        own[i] = 0xFFFFFFFFu;
 }
 
-/* A column: its number, its lane, and the rows of its parts. */
+/* Moves the value at row i of a lane down to its place among those from `first` on; returns over how many. */
+PD_INLINE int64_t pd_move_down(float *lane, uint32_t *keys, int64_t first, int64_t i)
+{
+    const float value = lane[i * PD_LANES];
+    const uint32_t key = keys[i * PD_LANES];
+    int64_t place = i;
+    for (; place > first && lane[(place - 1) * PD_LANES] > value; place--) {
+        lane[place * PD_LANES] = lane[(place - 1) * PD_LANES];
+        keys[place * PD_LANES] = keys[(place - 1) * PD_LANES];
+    }
+    lane[place * PD_LANES] = value;
+    keys[place * PD_LANES] = key;
+    return i - place;
+}
+
+/* Puts right what the bits that the keys have not left out of order. Sets `lost` for a lane where that would take too
+ * long, as where many values agree in all their leading bits. */
+PD_INLINE void pd_put_right(const pd_buffers *b, int64_t first, int64_t n, int32_t *lost)
+{
+    enum { BLOCK = 8 };
+    int64_t patience[PD_LANES];
+    for (int64_t lane = 0; lane < PD_LANES; lane++)
+        patience[lane] = lost[lane] ? -1 : 8 * n;
+    for (int64_t start = first + 1; start < first + n; start += BLOCK) {
+        const int64_t end = start + BLOCK < first + n ? start + BLOCK : first + n;
+        int32_t falls[PD_LANES] = {0}, any = 0;
+        for (int64_t i = start; i < end; i++)
+            for (int64_t lane = 0; lane < PD_LANES; lane++)
+                falls[lane] |= b->lanes[(i - 1) * PD_LANES + lane] > b->lanes[i * PD_LANES + lane];
+        for (int64_t lane = 0; lane < PD_LANES; lane++)
+            any |= falls[lane];
+        if (!any)
+            continue;
+        for (int64_t lane = 0; lane < PD_LANES; lane++)
+            for (int64_t i = start; i < end && falls[lane] && patience[lane] >= 0; i++)
+                patience[lane] -= pd_move_down(b->lanes + lane, b->keys + lane, first, i);
+    }
+    for (int64_t lane = 0; lane < PD_LANES; lane++)
+        lost[lane] = patience[lane] < 0;
+}
+
+/* Where the column of each lane begins; a lane without one has that of the first. */
+PD_INLINE void pd_lane_offsets(const pd_batch *batch, int64_t count, int32_t *offsets)
+{
+    for (int64_t lane = 0; lane < PD_LANES; lane++)
+        offsets[lane] = (int32_t)((lane < count ? lane : 0) * batch->n_rows);
+}
+
+/* Sorts `count` columns from `begin` on, in lanes: their keys and values. Sets `lost` where it did not. */
+PD_INLINE void pd_sort_lanes(const pd_batch *batch, const pd_buffers *b, int64_t begin, int64_t count, int32_t *lost)
+{
+    int32_t offsets[PD_LANES];
+    const float *columns = batch->projections + begin * batch->n_rows;
+    const uint32_t mask = b->row_mask;
+    pd_lane_offsets(batch, count, offsets);
+    for (int64_t lane = 0; lane < PD_LANES; lane++)
+        pd_column_keys(batch, b, begin + (lane < count ? lane : 0), b->unsorted + lane * b->apart);
+    pd_to_lanes(b->unsorted, b->apart, b->n_keys, b->keys);
+    pd_network(b->keys, b->n_keys);
+    for (int64_t i = 0; i < b->n_labelled; i++)
+        for (int64_t lane = 0; lane < PD_LANES; lane++) {
+            const int32_t row = (int32_t)(b->keys[i * PD_LANES + lane] & mask);
+            b->lanes[i * PD_LANES + lane] = columns[offsets[lane] + row];
+        }
+    for (int64_t lane = 0; lane < PD_LANES; lane++) {
+        b->lanes[b->n_labelled * PD_LANES + lane] = 0.0f;
+        lost[lane] = 0;
+    }
+    for (int64_t part = 0, first = 0; part < b->n_parts; first += b->parts[part++])
+        pd_put_right(b, first, b->parts[part], lost);
+}
+
+/* A column, and its lane: below zero where it is sorted by itself. */
 typedef struct {
     int64_t column, lane;
-    const int32_t *members;
 } pd_place;
 
 /* One column's sorted values and their rows, part by part. */
 PD_INLINE void pd_sorted_column(const pd_batch *batch, const pd_buffers *b, pd_place place)
 {
-    const float *column = batch->projections + place.column * batch->n_rows;
-    const int32_t *members = place.members;
-    const uint32_t *block = b->keys + place.lane;
-    for (int64_t part = 0, first = 0; part < b->n_parts; first += b->parts[part++]) {
-        const int64_t n = b->parts[part];
-        if (b->width > 1 && !b->with_rows)
-            for (int64_t i = 0; i < n; i++)
-                b->sorted[first + i] = pd_unordered(block[i * PD_LANES]);
-        else if (b->width == 1 || !pd_read_lane(block, b->mask, column, members + first, n, b->sorted + first,
-                                                b->rows + first))
-            pd_sort_column(column, members + first, n, b->sorted + first, b->rows + first, b->entries);
-        block += pd_rounded_up(n) * PD_LANES;
-    }
     b->sorted[b->n_labelled] = 0.0f;
+    if (place.lane >= 0) {
+        for (int64_t i = 0; i < b->n_labelled; i++) {
+            b->sorted[i] = b->lanes[i * PD_LANES + place.lane];
+            b->rows[i] = (int32_t)(b->keys[i * PD_LANES + place.lane] & b->row_mask);
+        }
+        return;
+    }
+    pd_find_members(batch, b, place.column);
+    for (int64_t part = 0, first = 0; part < b->n_parts; first += b->parts[part++])
+        pd_sort_column(batch->projections + place.column * batch->n_rows, b->members + first, b->parts[part],
+                       b->sorted + first, b->rows + first, b->entries);
 }
 
 /* How far apart values of a column must be, lest they count as tied: see TieScale in divergences/sorting.py. */
@@ -239,16 +319,25 @@ PD_INLINE float pd_excess(pd_ties ties, float low, float high)
     return (high - low) - far * ties.share;
 }
 
+PD_INLINE pd_ties pd_no_ties(const pd_batch *batch)
+{
+    const pd_ties ties = {0.0f, 0.0f, batch->tie_share};
+    return ties;
+}
+
+/* Takes a part into account: n sorted values, every `apart`-th number. */
+PD_INLINE void pd_widen_ties(const float *x, int64_t apart, int64_t n, pd_ties *ties)
+{
+    const float range = x[(n - 1 - n / 4) * apart] - x[n / 4 * apart];
+    ties->middle += 0.5f * (x[(n - 1) / 2 * apart] + x[n / 2 * apart]);
+    ties->spread = range > ties->spread ? range : ties->spread;
+}
+
 PD_INLINE pd_ties pd_tie_scale(const pd_batch *batch, const pd_buffers *b)
 {
-    pd_ties ties = {0.0f, 0.0f, batch->tie_share};
-    for (int64_t part = 0, first = 0; part < b->n_parts; first += b->parts[part++]) {
-        const float *x = b->sorted + first;
-        const int64_t n = b->parts[part];
-        const float range = x[n - 1 - n / 4] - x[n / 4];
-        ties.middle += 0.5f * (x[(n - 1) / 2] + x[n / 2]);
-        ties.spread = range > ties.spread ? range : ties.spread;
-    }
+    pd_ties ties = pd_no_ties(batch);
+    for (int64_t part = 0, first = 0; part < b->n_parts; first += b->parts[part++])
+        pd_widen_ties(b->sorted + first, 1, b->parts[part], &ties);
     ties.middle /= (float)b->n_parts;
     return ties;
 }
@@ -307,20 +396,11 @@ PD_INLINE void pd_bring_back(const pd_batch *batch, const pd_buffers *b, int64_t
 #define PD_FOR_COLUMNS(batch, compare)                                                                        \
     for (int64_t begin = 0; begin < (batch).n_columns; begin += buffers.width) {                              \
         const int64_t left = (batch).n_columns - begin, count = left < buffers.width ? left : buffers.width;  \
-        const int32_t *members[PD_LANES];                                                                     \
-        for (int64_t lane = 0; lane < count; lane++) {                                                        \
-            const int64_t column = begin + lane;                                                              \
-            int32_t *own = buffers.members + lane * buffers.n_labelled;                                       \
-            const int known = column > 0 && (batch).labelling[column] == (batch).labelling[column - 1] &&     \
-                              (lane > 0 || buffers.width == 1);                                               \
-            members[lane] = known && lane > 0 ? members[lane - 1] : own;                                      \
-            if (!known)                                                                                       \
-                pd_find_members(&(batch), &buffers, column, own);                                             \
-        }                                                                                                     \
+        int32_t lost[PD_LANES] = {1};                                                                         \
         if (buffers.width > 1)                                                                                \
-            pd_sort_lanes(&(batch), &buffers, members, begin, begin + count);                                 \
+            pd_sort_lanes(&(batch), &buffers, begin, count, lost);                                            \
         for (int64_t lane = 0; lane < count; lane++) {                                                        \
-            const pd_place place = {begin + lane, lane, members[lane]};                                       \
+            const pd_place place = {begin + lane, lost[lane] ? -1 : lane};                                    \
             const double value = compare(&(batch), &buffers, place);                                          \
             (batch).values[begin + lane] = value > 0.0 ? value : 0.0;                                         \
         }                                                                                                     \

@@ -100,7 +100,7 @@ PD_INLINE double pd_energy_value(const pd_batch *batch, const pd_buffers *b, pd_
     const int64_t jumps[2] = {second, -first};
     double sums[4] = {0.0};
     int64_t ahead = 0;
-    if (b->width > 1) {
+    if (place.lane >= 0) {
         pd_sorted_column(batch, b, place);
         for (int64_t start = 0; start < n - 1; start += 4)
             for (int64_t k = 0; k < 4 && start + k < n - 1; k++) {
@@ -109,8 +109,9 @@ PD_INLINE double pd_energy_value(const pd_batch *batch, const pd_buffers *b, pd_
                 sums[k] += ((double)b->sorted[i + 1] - (double)b->sorted[i]) * ((double)ahead * (double)ahead);
             }
     } else {
+        pd_find_members(batch, b, place.column);
         for (int64_t i = 0; i < n; i++) {
-            const int32_t row = place.members[i];
+            const int32_t row = b->members[i];
             b->entries[i] = (uint64_t)pd_ordered(column[row]) << 32 | codes[row];
         }
         const uint64_t *ranked = pd_sort_entries(b->entries, b->entries + n, n);

@@ -6,13 +6,7 @@
  * differences of running sums: no cell of any plan is formed.
  */
 #include "columns.h"
-
-enum { PART = 8 };
-
-PD_INLINE double pd_total(const double *sums)
-{
-    return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
-}
+#include "wasserstein_lanes.h"
 
 /* Two groups of equal size: row i of one goes to row i of the other. */
 PD_INLINE double pd_w2_equal(const pd_batch *batch, const pd_buffers *b)
@@ -248,6 +242,22 @@ PD_EXPORT int32_t pd_wasserstein2(PD_BATCH_PARAMETERS)
         pd_part_ends(sizes[small], sizes[!small], buffers.ends + at_small, buffers.fractions + at_small);
         pd_divided(sizes[small], sizes[!small], buffers.ends + at_large, buffers.divided);
     }
-    PD_FOR_COLUMNS(batch, pd_w2);
+    const int together = n_groups == 2 && !weights && buffers.width > 1;
+    for (int64_t begin = 0; begin < n_columns; begin += buffers.width) {
+        const int64_t left = n_columns - begin, count = left < buffers.width ? left : buffers.width;
+        int32_t lost[PD_LANES] = {1}, again[PD_LANES] = {0};
+        if (buffers.width > 1)
+            pd_sort_lanes(&batch, &buffers, begin, count, lost);
+        if (together)
+            pd_w2_lanes(&batch, &buffers, begin, count, again);
+        for (int64_t lane = 0; lane < count; lane++) {
+            if (together && !lost[lane] && !again[lane])
+                continue;
+            const pd_place place = {begin + lane, lost[lane] ? -1 : lane};
+            const double value = pd_w2(&batch, &buffers, place);
+            values[begin + lane] = value > 0.0 ? value : 0.0;
+        }
+    }
+    free(buffers.memory);
     return 0;
 }
