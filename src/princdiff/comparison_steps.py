@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from princdiff import __version__, auto_choices
-from princdiff.caught_warnings import caught_warnings
+from princdiff.caught_warnings import caught_warnings, warn_user
 from princdiff.comparison_checkpoint import ComparisonCheckpoint
 from princdiff.comparison_options import Clock, Options
 from princdiff.data.moments import inverse_or_zero
@@ -123,7 +122,7 @@ class Comparison:
         found, notes, messages = self.kept.step(name, noted)
         self.notes += notes
         for message in messages:
-            warnings.warn(message, UserWarning, stacklevel=2)
+            warn_user(message)
         return found
 
     def run(self) -> dict[str, Any]:

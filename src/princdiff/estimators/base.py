@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from princdiff.caught_warnings import warn_user
 from princdiff.data import parameters, validate
 from princdiff.data.labels import Labels
 from princdiff.data.moments import inverse_or_zero
@@ -226,10 +226,8 @@ class PrincipalDifferences(ProjectingEstimator):
             # Rounding leaves a difference where there is none.
             differs = found.value > 1e-12 * solutions[0].value
             if not (differs and is_spread(samples, labels, found.direction)):
-                warnings.warn(
-                    f"only {len(solutions)} of {wanted} directions were found: nothing is left to differ",
-                    UserWarning,
-                    stacklevel=4,
+                warn_user(
+                    f"only {len(solutions)} of {wanted} directions were found: nothing is left to differ"
                 )
                 break
             solutions.append(found)

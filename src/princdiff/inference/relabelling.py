@@ -8,8 +8,6 @@ are few, all of them are used and the p-value is exact.
 from __future__ import annotations
 
 import math
-import sys
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -20,6 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.caught_warnings import warn_user
 from princdiff.data.problem import Problem
 from princdiff.deadline import give_up_if_late
 from princdiff.inference.labelling_bits import LabellingBits
@@ -137,28 +136,16 @@ def scheme_of(problem: Problem, n_permutations: int, seed: int) -> Scheme:
         )
     scheme: Scheme = problem.memory[key]
     if scheme.exhaustive and scheme.smallest_pvalue > 0.05:
-        warnings.warn(
+        warn_user(
             f"this design has only {scheme.n_labellings} distinct relabellings: no p-value can be below "
-            f"{scheme.smallest_pvalue:.3g}, so nothing can be significant at 5 %",
-            UserWarning,
-            stacklevel=_users_level(),
+            f"{scheme.smallest_pvalue:.3g}, so nothing can be significant at 5 %"
         )
     elif not scheme.exhaustive and n_permutations < 19:
-        warnings.warn(
+        warn_user(
             f"n_permutations={n_permutations} cannot give a p-value below 1/{n_permutations + 1}: "
-            "use at least 19 for a decision at 5 %, better 999",
-            UserWarning,
-            stacklevel=_users_level(),
+            "use at least 19 for a decision at 5 %, better 999"
         )
     return scheme
-
-
-def _users_level() -> int:
-    """How many calls up the first one outside this package is, for warnings."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("princdiff"):
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 class Scheme:

@@ -7,7 +7,6 @@ vary together are then on top together, by chance as well as in truth.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -18,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control, hypergeom
 
+from princdiff.caught_warnings import warn_user
 from princdiff.inference.pvalues import permutation_pvalue
 from princdiff.tables.frames import listed
 
@@ -184,11 +184,9 @@ def _tell_left_out(sizes: dict[str, int], min_size: int, max_size: int) -> None:
         return
     some = ", ".join(f"{name!r} ({size} genes)" for name, size in list(sizes.items())[:_NAMED])
     more = f" and {len(sizes) - _NAMED} more" if len(sizes) > _NAMED else ""
-    warnings.warn(
+    warn_user(
         f"left out for having fewer than {min_size} or more than {max_size} of the analysed genes: "
-        f"{some}{more}; change min_size or max_size to keep them",
-        UserWarning,
-        stacklevel=4,
+        f"{some}{more}; change min_size or max_size to keep them"
     )
 
 
