@@ -33,9 +33,10 @@ from princdiff.inference.selection_result import SelectionResult
 from princdiff.inference.selection_steps import SelectionOptions
 from princdiff.inference.stability import StabilityOptions, run_half_samples
 from princdiff.progress import progress_bar
-from princdiff.result import feature_tables, held_out, shift_spread_shape
+from princdiff.result import feature_tables, held_out, projected_groups, shift_spread_shape
 from princdiff.result.columns import ColumnFacts
 from princdiff.result.effects import Effect, averaged, direction_effect
+from princdiff.result.feature_histograms import distributions
 from princdiff.result.parts import (
     CertificatePart,
     PathPart,
@@ -142,7 +143,7 @@ class Comparison:
         with until(self.budget.due("effect"), strict=False):
             contrasts = shown.contrasts(fit.components_[0], projections[0], effect, auc)
         self.clock.done("looking for contrasts")
-        reference = feature_tables.reference(self.data, projections, *self._scaling(fit))
+        reference = projected_groups.reference(self.data, projections, *self._scaling(fit))
         return {
             "pvalue": pvalue,
             "statistic": statistic,
@@ -161,14 +162,16 @@ class Comparison:
                 fit.components_.T, index=list(self.data.features), columns=components["component"].tolist()
             ),
             "components": components,
-            "separation": [feature_tables.separation(own, self.data, self.divergence) for own in projections],
+            "separation": [
+                projected_groups.separation(own, self.data, self.divergence) for own in projections
+            ],
             "test": test,
             "selection": selection,
             "certificate": self._certificate(fit),
             "path": _path(fit),
             "reference": reference,
             "rows": self._rows(projections[0], reference),
-            "distributions": feature_tables.distributions(self.data, self._worth_drawing(table)),
+            "distributions": distributions(self.data, self._worth_drawing(table)),
             "codings": list(self.data.codings),
             "contrasts": contrasts,
             # Beside columns and pairs that are named it would say less, and less surely.

@@ -23,6 +23,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from princdiff.data.problem import Problem
+from princdiff.inference.column_batches import column_of
 
 
 class Difference(NamedTuple):
@@ -34,8 +35,8 @@ class Difference(NamedTuple):
 
 
 _UNKNOWN = Difference(np.nan, np.nan, np.nan)
-# Rows that a value must have to have been looked at.
-_FEWEST_ROWS = 5
+# Rows that a value must have to be looked at, and for its share to be shown.
+FEWEST_ROWS = 5
 # Quantiles looked at where the shape differs; the one whose interval is farthest from zero is reported.
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
@@ -101,9 +102,7 @@ def selected_effects(
     rows = problem.rows.tocsc() if sp.issparse(problem.rows) else problem.rows
     records = []
     for name, kind in kinds.items():
-        stored = rows[:, [place[name]]]
-        column = (stored.toarray() if sp.issparse(stored) else np.asarray(stored)).ravel().astype(np.float64)
-        own = sampling
+        column, own = column_of(rows, place[name]), sampling
         if filled and name in filled:
             kept = np.delete(np.arange(len(column)), filled[name])
             column, own = column[kept], sampling.take(kept)
@@ -113,7 +112,7 @@ def selected_effects(
         elif values and name in values:
             # It was chosen as the clearest of all values that enough rows have.
             counts = np.unique(column, return_counts=True)[1]
-            each = 1 - (1 - coverage) / max(1, int((counts >= _FEWEST_ROWS).sum()))
+            each = 1 - (1 - coverage) / max(1, int((counts >= FEWEST_ROWS).sum()))
             effect = effect_interval((column == values[name]).astype(np.float64), own, each)
             records.append((f"proportion of {name} = {values[name]:.6g}", effect))
         else:
