@@ -323,7 +323,9 @@ class PrincipalDifferences(ProjectingEstimator):
         if first is not None:
             return solve_growing(samples, labels, divergence, settings, first=first, rng=rng)
         starts = None
-        if self.effort == "thorough" and labels.n_groups == 2 and _relaxable(samples):
+        # Where the relaxation is small enough to help.
+        small = samples.n_rows <= 2000 and samples.n_features <= 500
+        if self.effort == "thorough" and labels.n_groups == 2 and small:
             starts = relaxed_starts(samples, labels, rng, count=8)
         return solve(samples, labels, divergence, settings, rng=rng, extra_starts=starts)
 
@@ -428,11 +430,6 @@ class PrincipalDifferences(ProjectingEstimator):
         if unknown.any():
             raise ValueError(f"y has a group that was not in the fit: {str(labels[unknown][0])!r}")
         return np.searchsorted(self.classes_, labels).astype(np.uint8)
-
-
-def _relaxable(samples: Samples) -> bool:
-    """Whether the relaxation is small enough to help a thorough search."""
-    return samples.n_rows <= 2000 and samples.n_features <= 500
 
 
 def _root_mean_square(deviations: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
