@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
+from princdiff.data.moments import inverse_or_zero
 from princdiff.divergences import Divergence, report
+from princdiff.estimators import SPARDA
 from princdiff.result.clearest_change import weighted_quantiles
 from princdiff.result.parts import GroupReference, ReferencePart
 from princdiff.tables import Prepared
 
 REFERENCE_LEVELS = (np.arange(500) + 0.5) / 500
+
+
+def projected(prepared: Prepared, fit: SPARDA) -> NDArray[np.float64]:
+    """Rows on the directions, each group scaled as it is for new rows, (n_components, n_rows)."""
+    factors, offsets = scaling(fit, prepared.groups)
+    result = np.empty((len(fit.components_), len(prepared.codes)))
+    for code, name in enumerate(prepared.groups):
+        members = prepared.codes == code
+        weights = (fit.components_ * factors[name]).T
+        projections = np.asarray(prepared.rows[members] @ weights, dtype=np.float64)
+        result[:, members] = (projections - offsets[name] @ weights).T
+    return result
+
+
+def scaling(fit: SPARDA, groups: Sequence[str]) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+    """How rows are scaled before they are compared with each group."""
+    width = len(fit.support_)
+    if fit.scale == "within":
+        factors = {name: inverse_or_zero(fit.group_deviations_[code]) for code, name in enumerate(groups)}
+        return factors, {name: fit.group_means_[code] for code, name in enumerate(groups)}
+    common = inverse_or_zero(fit.scale_) if fit.scale == "pooled" else np.ones(width)
+    return dict.fromkeys(groups, common), dict.fromkeys(groups, np.zeros(width))
 
 
 def reference(
