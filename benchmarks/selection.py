@@ -26,8 +26,9 @@ from scipy import stats
 from princdiff import select_features
 from princdiff.data.problem import Problem, Run
 from princdiff.datasets import load_madelon, load_zeisel
-from princdiff.inference.alone import alone_test
+from princdiff.inference.alone import alone_scores, extrapolated
 from princdiff.inference.contrasts import Relabellings
+from princdiff.inference.pvalues import permutation_pvalue, step_down_pvalues
 from princdiff.inference.relabelling import Scheme
 from princdiff.inference.selection import select
 from princdiff.inference.selection_steps import SelectionOptions
@@ -35,6 +36,13 @@ from princdiff.tables import prepare
 
 LEVEL = 0.05
 Table = tuple[np.ndarray, np.ndarray, set[int], dict[str, Any]]
+
+
+def alone(rows: Any, labellings: Relabellings) -> tuple[np.ndarray, np.ndarray]:
+    """Adjusted and extrapolated p-values of single features."""
+    scores = alone_scores(rows, labellings)
+    pvalues = permutation_pvalue(scores.units)
+    return step_down_pvalues(scores.units), extrapolated(pvalues, scores.observed_units, len(scores.units))
 
 
 def band(n_sets: int, rate: float = LEVEL, coverage: float = 0.99) -> tuple[float, float]:
@@ -245,8 +253,7 @@ def kinds(arguments: argparse.Namespace) -> None:
             for name, pvalue in univariate(a, b).items():
                 hits[name] += pvalue <= LEVEL / 20 if pvalue == pvalue else np.nan
             labellings = Relabellings(Scheme(halves(rows).astype(np.uint8), 499, seed), 2)
-            found = alone_test(np.concatenate([a, b])[:, None], labellings)
-            hits["ours"] += found.approximate[0] <= LEVEL / 20
+            hits["ours"] += alone(np.concatenate([a, b])[:, None], labellings)[1][0] <= LEVEL / 20
         print(f"  {kind:22s}" + "".join(f"{hits[name] / n:9.2f}" for name in (*names, "ours")), flush=True)
 
 
@@ -426,19 +433,19 @@ def cells(arguments: argparse.Namespace) -> None:
     codes = np.unique(data.target, return_inverse=True)[1].astype(np.uint8)
     begin = time.process_time()
     labellings = Relabellings(Scheme(codes, 999, 0), 2)
-    found = alone_test(values, labellings)
-    print(f"brain cells, {values.shape}: {int(found.selected().sum())} genes differ alone; ", end="")
+    adjusted, tail = alone(values, labellings)
+    print(f"brain cells, {values.shape}: {int((adjusted <= LEVEL).sum())} genes differ alone; ", end="")
     print(f"{time.process_time() - begin:.1f} s of processor")
     for gene in ("Omg", "Gstp1", "Nfasc", "Snca"):
         if gene in genes:
             place = genes.index(gene)
-            print(f"  {gene:8s} adjusted p {found.adjusted[place]:.4f}, tail {found.approximate[place]:.1e}")
+            print(f"  {gene:8s} adjusted p {adjusted[place]:.4f}, tail {tail[place]:.1e}")
     own = values[codes == 0]
     named = 0
     for seed in range(n):
         rng = np.random.default_rng(seed)
         codes = rng.permutation(np.arange(len(own)) % 2).astype(np.uint8)
-        named += alone_test(own, Relabellings(Scheme(codes, 199, seed), 2)).selected().any()
+        named += (alone(own, Relabellings(Scheme(codes, 199, seed), 2))[0] <= LEVEL).any()
     print(f"  cells of one tissue split at random: some gene named in {named} of {n} splits")
 
 
@@ -524,7 +531,7 @@ def cost(arguments: argparse.Namespace) -> None:
         X = make()
         codes = (np.arange(X.shape[0]) % 2).astype(np.uint8)
         begin = time.process_time()
-        alone_test(X, Relabellings(Scheme(codes, 999, 0), 2))
+        alone(X, Relabellings(Scheme(codes, 999, 0), 2))
         middle = time.process_time()
         select_features(X, codes, random_state=0)
         end = time.process_time()

@@ -17,8 +17,8 @@ from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.samples import Samples
 from princdiff.deadline import OutOfTime, give_up_if_late, part_of_the_time, time_is_up, undivided, until
 from princdiff.divergences import Wasserstein2
-from princdiff.inference.permutation import run_permutations
 from princdiff.inference.permutation_result import PermutationOptions
+from princdiff.inference.permutation_runs import run_permutations
 from princdiff.inference.tuning import choose_level
 from princdiff.parallel import in_threads
 from princdiff.relaxation.upper_bound import ProofEffort, upper_bound

@@ -45,7 +45,7 @@ MANY_PARAMETERS = {
     "inference.stability.stability_selection",
     "relaxation.relax.relax",
     "singlecell.tools.pda",
-    "singlecell.tools.pda_gene_sets",
+    "singlecell.genesets.pda_gene_sets",
 }
 
 

@@ -1,9 +1,10 @@
-"""Warnings collected to be told in our own words, and the one that tells nobody anything."""
+"""Warnings that point to the user's line or are told in our own words, and one that tells nobody anything."""
 
 from __future__ import annotations
 
+import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 
@@ -32,3 +33,20 @@ def caught_warnings() -> Iterator[list[warnings.WarningMessage]]:
         warnings.simplefilter("always")
         silence_flag_of_products()
         yield caught
+
+
+def warn_user(message: str | Warning) -> None:
+    """Warn at the first line outside this package, however deep inside it this is called."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "princdiff":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, UserWarning, stacklevel=level)
+
+
+def warn_again(caught: Iterable[warnings.WarningMessage]) -> None:
+    """Warn of what was caught: the user at the user's line, others where it was."""
+    for one in caught:
+        if issubclass(one.category, UserWarning):
+            warn_user(one.message)
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.caught_warnings import caught_warnings
+from princdiff.caught_warnings import caught_warnings, warn_again
 from princdiff.comparison_options import Clock, Options
 from princdiff.comparison_steps import Comparison
 from princdiff.data import parameters
@@ -305,5 +305,5 @@ def _new_warnings(caught: list[warnings.WarningMessage], known: Iterable[str]) -
         is_known = any(note.rstrip(".") in text or text in note for note in [*known, *notes])
         if issubclass(warning.category, UserWarning) and not is_known:
             notes.append(text)
-        warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    warn_again(caught)
     return notes

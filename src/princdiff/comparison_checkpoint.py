@@ -19,7 +19,7 @@ import pandas as pd
 
 from princdiff.files import replacing
 from princdiff.inference.cells import Cell
-from princdiff.inference.permutation import PermutationResult
+from princdiff.inference.permutation_result import PermutationResult
 from princdiff.inference.pvalues import Interval
 from princdiff.inference.selection_result import SelectionResult
 from princdiff.inference.tuning import SparsityPath

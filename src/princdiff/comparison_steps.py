@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,39 +13,35 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from princdiff import __version__, auto_choices
-from princdiff.caught_warnings import caught_warnings
+from princdiff.caught_warnings import caught_warnings, warn_user
 from princdiff.comparison_checkpoint import ComparisonCheckpoint
 from princdiff.comparison_options import Clock, Options
 from princdiff.data.moments import inverse_or_zero
 from princdiff.data.problem import Problem, Run
 from princdiff.data.samples import Samples
 from princdiff.deadline import OutOfTime, until
-from princdiff.divergences import Wasserstein2
 from princdiff.estimators import SPARDA
 from princdiff.inference.alone import FEWEST_NAMING
 from princdiff.inference.execution import fingerprint_of
 from princdiff.inference.identity import identity_of, rows_identity
 from princdiff.inference.intervals import selected_effects
 from princdiff.inference.permutation_result import PermutationResult
-from princdiff.inference.planning import detectable_effect
 from princdiff.inference.selection import select
 from princdiff.inference.selection_result import SelectionResult
 from princdiff.inference.selection_steps import SelectionOptions
 from princdiff.inference.stability import StabilityOptions, run_half_samples
 from princdiff.progress import progress_bar
-from princdiff.result import feature_tables, held_out, shift_spread_shape
+from princdiff.result import feature_tables, held_out, kept_parts, projected_groups, shift_spread_shape
 from princdiff.result.columns import ColumnFacts
 from princdiff.result.effects import Effect, averaged, direction_effect
+from princdiff.result.feature_histograms import distributions
 from princdiff.result.parts import (
-    CertificatePart,
-    PathPart,
     ReferencePart,
     RowsPart,
     SelectionPart,
-    TestPart,
 )
 from princdiff.result.rows import rows_to_show
-from princdiff.result.shown import Shown, leading_cell, leading_sentence
+from princdiff.result.shown import Shown
 from princdiff.result.telling_columns import telling_columns
 from princdiff.tables import Prepared
 from princdiff.time_budget import Budget, BudgetedTest, part_of_rows
@@ -123,19 +118,19 @@ class Comparison:
         found, notes, messages = self.kept.step(name, noted)
         self.notes += notes
         for message in messages:
-            warnings.warn(message, UserWarning, stacklevel=2)
+            warn_user(message)
         return found
 
     def run(self) -> dict[str, Any]:
         """All steps; what `DifferenceResult` holds, notes and parameters aside."""
         fit = self._fit()
         tested = self._test()
-        pvalue, statistic, test = self._test_part(tested)
+        pvalue, statistic, test = kept_parts.kept_test(tested, self.problem, self.options.n_permutations)
         chosen, selection, relations = self._select(pvalue)
         stability = self._stability(fit)
         table, columns = self._tables(fit, chosen, stability)
         self.clock.done("explaining")
-        projections = self._projections(fit)
+        projections = projected_groups.projected(self.data, fit)
         effect, auc = self._effect(fit, projections[0])
         self.clock.done("measuring the effect")
         components = self._components(fit, projections, pvalue, effect)
@@ -143,7 +138,9 @@ class Comparison:
         with until(self.budget.due("effect"), strict=False):
             contrasts = shown.contrasts(fit.components_[0], projections[0], effect, auc)
         self.clock.done("looking for contrasts")
-        reference = feature_tables.reference(self.data, projections, *self._scaling(fit))
+        reference = projected_groups.reference(
+            self.data, projections, *projected_groups.scaling(fit, self.data.groups)
+        )
         return {
             "pvalue": pvalue,
             "statistic": statistic,
@@ -162,14 +159,16 @@ class Comparison:
                 fit.components_.T, index=list(self.data.features), columns=components["component"].tolist()
             ),
             "components": components,
-            "separation": [feature_tables.separation(own, self.data, self.divergence) for own in projections],
+            "separation": [
+                projected_groups.separation(own, self.data, self.divergence) for own in projections
+            ],
             "test": test,
             "selection": selection,
-            "certificate": self._certificate(fit),
-            "path": _path(fit),
+            "certificate": kept_parts.kept_certificate(fit, self.divergence),
+            "path": kept_parts.kept_path(fit),
             "reference": reference,
             "rows": self._rows(projections[0], reference),
-            "distributions": feature_tables.distributions(self.data, self._worth_drawing(table)),
+            "distributions": distributions(self.data, self._worth_drawing(table)),
             "codings": list(self.data.codings),
             "contrasts": contrasts,
             # Beside columns and pairs that are named it would say less, and less surely.
@@ -184,7 +183,7 @@ class Comparison:
         found = self._step("fit", lambda: _found_by(self._fitted(fit)))
         fit.__dict__.update(found)
         # A weight above zero means more of it in the last group, wherever means differ at all.
-        along = self._projections(fit)
+        along = projected_groups.projected(self.data, fit)
         last = self.data.codes == len(self.data.groups) - 1
         falls = along[:, last].mean(axis=1) < along[:, self.data.codes == 0].mean(axis=1)
         fit.components_ = np.where(falls[:, None], -fit.components_ + 0.0, fit.components_)
@@ -212,16 +211,6 @@ class Comparison:
     def _stage(self, name: str) -> tqdm:
         """What is being done, where it has no bar of its own."""
         return progress_bar(name, total=0, shown=self.how.progress, bar_format="{desc} ...")
-
-    def _certificate(self, fit: SPARDA) -> CertificatePart:
-        found = fit.certificates_[0]
-        if found is not None:
-            return CertificatePart(found.kind, found.how, found.n_features)
-        if not isinstance(self.divergence, Wasserstein2):
-            why = "A bound on the best possible direction exists for the squared Wasserstein distance only."
-        else:
-            why = "No bound worth telling was found in short time; certify=True takes longer."
-        return CertificatePart("", why)
 
     def _components(self, fit: SPARDA, projections: NDArray, pvalue: float, effect: Effect) -> pd.DataFrame:
         """One row per direction; p-value and effect of the first are those of the result."""
@@ -305,46 +294,12 @@ class Comparison:
         self.notes += test.notes
         return found
 
-    def _test_part(self, found: PermutationResult | None) -> tuple[float, float, TestPart]:
-        """P-value, statistic and what the result keeps of the test."""
-        if found is None:
-            return float("nan"), float("nan"), TestPart(asked=self.options.n_permutations)
-        low, high = (np.nan, np.nan) if found.monte_carlo is None else found.monte_carlo
-        lead = leading_cell(found)
-        part = TestPart(
-            name="permutation",
-            null=found.null,
-            n_permutations=found.n_permutations,
-            asked=self.options.n_permutations,
-            exact=found.exact,
-            smallest_attainable_pvalue=found.smallest_attainable_pvalue,
-            monte_carlo_error=(high - low) / 2,
-            cells=[cell.words for cell in found.cells],
-            cell_pvalues=found.level_pvalues,
-            leading=leading_sentence(found, self.problem),
-            leading_cell=found.leading if lead is None else lead.words,
-            detectable=self._detectable(),
-        )
-        return float(found.pvalue), float(found.statistic), part
-
-    def _detectable(self) -> float:
-        """The shift of one feature that such a test usually finds; NaN where rows are not simply rows."""
-        problem = self.problem
-        plain = problem.blocks is None and problem.covariates is None and problem.weights is None
-        if not plain or problem.n_groups != 2:
-            return float("nan")
-        return detectable_effect(problem.sizes.tolist(), problem.n_features)
-
     # Features.
 
     def _select(self, pvalue: float) -> tuple[pd.DataFrame, SelectionPart, pd.DataFrame]:
         """Features that differ, with error control, and pairs that go together differently."""
-        names = list(self.data.features)
         if not self.options.select or np.isnan(pvalue):
-            nothing = pd.DataFrame({"selected": False, "pvalue": np.nan, "reason": ""}, index=names)
-            why = "not asked for" if not self.options.select else "no test was made"
-            control = f"The columns were not tested: {why}."
-            return nothing, SelectionPart(control=control), _no_relations(self.data.groups)
+            return self._untested("not asked for" if not self.options.select else "no test was made")
         options = SelectionOptions(
             n_permutations=max(self.options.n_permutations, FEWEST_NAMING),
             error=self.options.error,
@@ -354,11 +309,9 @@ class Comparison:
             found = self._step("selection", lambda: self._selected_in_time(options))
         self.clock.done("selecting")
         if found is None:
-            nothing = pd.DataFrame({"selected": False, "pvalue": np.nan, "reason": ""}, index=names)
-            control = "The columns were not tested: the time budget was used up."
             self.notes.append("time budget: the columns were not tested")
-            return nothing, SelectionPart(control=control), _no_relations(self.data.groups)
-        chosen = found.table.set_axis(names)
+            return self._untested("the time budget was used up")
+        chosen = found.table.set_axis(list(self.data.features))
         # Scores of rows that were standardised or freed of covariates say nothing about the rows as they are.
         as_they_are = self.problem.scale != "within" and self.problem.covariates is None
         if found.statistics is not None and as_they_are:
@@ -374,7 +327,14 @@ class Comparison:
             found.control.rstrip(".") + ".",
             found.n_labellings - 1,
         )
-        return chosen, part, self._related(found.relations)
+        return chosen, part, kept_parts.kept_relations(found.relations, self.data)
+
+    def _untested(self, why: str) -> tuple[pd.DataFrame, SelectionPart, pd.DataFrame]:
+        """What stands in the place of a selection that was not made."""
+        nothing = {"selected": False, "pvalue": np.nan, "reason": ""}
+        control = f"The columns were not tested: {why}."
+        empty = kept_parts.no_relations(self.data.groups)
+        return pd.DataFrame(nothing, index=list(self.data.features)), SelectionPart(control=control), empty
 
     def _selected_in_time(self, options: SelectionOptions) -> SelectionResult | None:
         """Columns and pairs; columns alone where time is short, with fewer relabellings; or nothing."""
@@ -390,14 +350,6 @@ class Comparison:
                 self.notes.append("time budget: pairs of columns were not tested")
             return found
         return None
-
-    def _related(self, pairs: pd.DataFrame) -> pd.DataFrame:
-        """Pairs with the columns of the user's table that they belong to."""
-        origin = dict(zip(self.data.features, self.data.origin, strict=True))
-        shown = pairs.rename(columns={"pvalue_adj": "pvalue"})
-        shown.insert(2, "first column", [origin[name] for name in shown["first"]])
-        shown.insert(3, "second column", [origin[name] for name in shown["second"]])
-        return shown.reset_index(drop=True)
 
     def _stability(self, fit: SPARDA) -> NDArray[np.float64]:
         unknown = np.full(len(fit.support_), np.nan)
@@ -468,29 +420,6 @@ class Comparison:
 
     # What is kept for pictures and for new rows.
 
-    def _projections(self, fit: SPARDA) -> NDArray[np.float64]:
-        """Rows on the directions, each group scaled as it is for new rows, (n_components, n_rows)."""
-        factors, offsets = self._scaling(fit)
-        result = np.empty((len(fit.components_), len(self.data.codes)))
-        for code, name in enumerate(self.data.groups):
-            members = self.data.codes == code
-            weights = (fit.components_ * factors[name]).T
-            projected = np.asarray(self.data.rows[members] @ weights, dtype=np.float64)
-            result[:, members] = (projected - offsets[name] @ weights).T
-        return result
-
-    def _scaling(self, fit: SPARDA) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
-        """How rows are scaled before they are compared with each group."""
-        width = len(fit.support_)
-        if self.problem.scale == "within":
-            factors = {
-                name: inverse_or_zero(fit.group_deviations_[code])
-                for code, name in enumerate(self.data.groups)
-            }
-            return factors, {name: fit.group_means_[code] for code, name in enumerate(self.data.groups)}
-        common = inverse_or_zero(fit.scale_) if self.problem.scale == "pooled" else np.ones(width)
-        return dict.fromkeys(self.data.groups, common), dict.fromkeys(self.data.groups, np.zeros(width))
-
     def _rows(self, projection: NDArray[np.float64], reference: ReferencePart) -> RowsPart:
         """Rows to look at, if the user wants data in the result."""
         if not self.options.show_rows:
@@ -507,22 +436,3 @@ class Comparison:
 def _found_by(fit: SPARDA) -> dict[str, Any]:
     """What a fit has found: attributes that end in an underscore."""
     return {name: value for name, value in vars(fit).items() if name.endswith("_")}
-
-
-def _no_relations(groups: Sequence[str]) -> pd.DataFrame:
-    names = ["first", "second", "first column", "second column"]
-    numbers = [*(f"dependence {group}" for group in groups), "change", "pvalue"]
-    empty = pd.DataFrame({name: pd.Series(dtype=object) for name in names})
-    return empty.assign(**{name: pd.Series(dtype=float) for name in numbers}, selected=pd.Series(dtype=bool))
-
-
-def _path(fit: SPARDA) -> PathPart:
-    if not hasattr(fit, "path_"):
-        return PathPart()
-    path = fit.path_
-    return PathPart(
-        np.asarray(path.grid, dtype=float),
-        path.fitted.mean(axis=0),
-        path.held_out.mean(axis=0),
-        float(path.chosen),
-    )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from princdiff.caught_warnings import caught_warnings, warn_again
 from princdiff.comparison import check_options, compare_prepared
 from princdiff.comparison_options import Clock, Options
 from princdiff.data import parameters
@@ -81,7 +82,9 @@ def compare_groups(
     seed = how.pop("random_state", 0 if how.get("rng") is None else None)
     run = Run.from_options(seed, progress=progress, **how)
     chosen, reading = _sorted_options(options)
-    prepared = prepare(X, groups=groups, **reading)
+    with caught_warnings() as caught:
+        prepared = prepare(X, groups=groups, **reading)
+    warn_again(caught)
     refuse_small_groups(prepared.codes, prepared.groups)
     names = prepared.groups
     if len(names) < 3:

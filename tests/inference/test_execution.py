@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from princdiff import permutation_test, stability_selection
-from princdiff.inference import permutation
+from princdiff.inference import permutation_runs
 from princdiff.inference.execution import Checkpoint
 
 OPTIONS = {"n_permutations": 149, "random_state": 3, "statistic": "divergence"}
@@ -60,7 +60,7 @@ def test_half_samples_in_processes():
 
 def test_the_adaptive_statistic_goes_on_as_well(tmp_path, monkeypatch):
     options = {**OPTIONS, "statistic": "adaptive", "n_permutations": 60}
-    monkeypatch.setattr(permutation, "_CHUNK", 20)
+    monkeypatch.setattr(permutation_runs, "_CHUNK", 20)
     whole = permutation_test(*table(), **options)
     with monkeypatch.context() as patch, pytest.raises(Stop):
         interrupt_after(patch, 1, Stop(), "_direction_chunk")
@@ -76,7 +76,7 @@ class Stop(Exception):
 
 
 def interrupt_after(monkeypatch, n_chunks: int, error: BaseException, name: str = "_compute_chunk") -> None:
-    compute, made = getattr(permutation, name), []
+    compute, made = getattr(permutation_runs, name), []
 
     def limited(*arguments):
         if len(made) == n_chunks:
@@ -84,17 +84,17 @@ def interrupt_after(monkeypatch, n_chunks: int, error: BaseException, name: str 
         made.append(1)
         return compute(*arguments)
 
-    monkeypatch.setattr(permutation, name, limited)
+    monkeypatch.setattr(permutation_runs, name, limited)
 
 
 def count_chunks(monkeypatch) -> list[int]:
-    compute, made = permutation._compute_chunk, []
+    compute, made = permutation_runs._compute_chunk, []
 
     def counted(*arguments):
         made.append(int(arguments[-1][0]))
         return compute(*arguments)
 
-    monkeypatch.setattr(permutation, "_compute_chunk", counted)
+    monkeypatch.setattr(permutation_runs, "_compute_chunk", counted)
     return made
 
 
@@ -127,16 +127,16 @@ KILLED = """
 import sys, time
 import numpy as np
 from princdiff import permutation_test
-from princdiff.inference import permutation
+from princdiff.inference import permutation_runs
 sys.path.insert(0, {folder!r})
 from test_execution import OPTIONS, table
-compute = permutation._compute_chunk
+compute = permutation_runs._compute_chunk
 def slow(*arguments):
     part = compute(*arguments)
     print("chunk", flush=True)
     time.sleep(0.2)
     return part
-permutation._compute_chunk = slow
+permutation_runs._compute_chunk = slow
 permutation_test(*table(), checkpoint={path!r}, **OPTIONS)
 """
 

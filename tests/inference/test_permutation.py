@@ -13,11 +13,11 @@ from oracles import between_groups, divergence_along, scaled_rows
 from princdiff import PDA, SPARDA, permutation_test
 from princdiff.data.problem import Problem, Run
 from princdiff.datasets import make_block_gaussians
-from princdiff.inference import permutation
+from princdiff.inference import permutation_runs
 from princdiff.inference.alone import alone_scores
 from princdiff.inference.contrasts import Relabellings
 from princdiff.inference.covariates import covariate_basis, unexplained_rows
-from princdiff.inference.permutation import standardised
+from princdiff.inference.minimal_set import standardised
 from princdiff.inference.permuted_problem import Labellings
 from princdiff.inference.scores import gamma_scores
 
@@ -422,14 +422,14 @@ def test_any_number_of_jobs_and_any_chunk_size(options, monkeypatch):
     def run(n_jobs=None):
         return permutation_test(X, y, n_permutations=39, random_state=0, n_jobs=n_jobs, **options)
 
-    monkeypatch.setattr(permutation, "_CHUNK", 20)
+    monkeypatch.setattr(permutation_runs, "_CHUNK", 20)
     first = run()
     for n_jobs in (1, 2):
         other = run(n_jobs)
         np.testing.assert_array_equal(other.null, first.null)
         assert other.pvalue == first.pvalue
     for size in (7, 40):
-        monkeypatch.setattr(permutation, "_CHUNK", size)
+        monkeypatch.setattr(permutation_runs, "_CHUNK", size)
         other = run()
         assert other.pvalue == first.pvalue
         assert other.statistic == pytest.approx(first.statistic, rel=1e-3)
@@ -896,7 +896,7 @@ def test_labellings_as_bits_are_judged_alike(options, monkeypatch):
         options = {"sample_weight": rng.random(6000)}
     found = [permutation_test(X, y, n_permutations=39, random_state=1, **options)]
     # As if a byte for each label of a chunk were too much.
-    monkeypatch.setattr(permutation, "_CHUNK_LABELS", 6000 * 20)
+    monkeypatch.setattr(permutation_runs, "_CHUNK_LABELS", 6000 * 20)
     found.append(permutation_test(X, y, n_permutations=39, random_state=1, **options))
     assert found[0].pvalue == found[1].pvalue
     np.testing.assert_array_equal(found[0].values, found[1].values)

@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import chisquare
 
 from princdiff.data.row_keys import row_keys
-from princdiff.inference.relabelling import Scheme, shuffled_labels
+from princdiff.inference.label_orders import shuffled_labels
+from princdiff.inference.relabelling import Scheme
 
 WITHIN = [
     # codes, blocks

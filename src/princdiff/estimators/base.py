@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from princdiff.caught_warnings import warn_user
 from princdiff.data import parameters, validate
 from princdiff.data.labels import Labels
 from princdiff.data.moments import inverse_or_zero
@@ -226,10 +226,8 @@ class PrincipalDifferences(ProjectingEstimator):
             # Rounding leaves a difference where there is none.
             differs = found.value > 1e-12 * solutions[0].value
             if not (differs and is_spread(samples, labels, found.direction)):
-                warnings.warn(
-                    f"only {len(solutions)} of {wanted} directions were found: nothing is left to differ",
-                    UserWarning,
-                    stacklevel=4,
+                warn_user(
+                    f"only {len(solutions)} of {wanted} directions were found: nothing is left to differ"
                 )
                 break
             solutions.append(found)
@@ -325,7 +323,9 @@ class PrincipalDifferences(ProjectingEstimator):
         if first is not None:
             return solve_growing(samples, labels, divergence, settings, first=first, rng=rng)
         starts = None
-        if self.effort == "thorough" and labels.n_groups == 2 and _relaxable(samples):
+        # Where the relaxation is small enough to help.
+        small = samples.n_rows <= 2000 and samples.n_features <= 500
+        if self.effort == "thorough" and labels.n_groups == 2 and small:
             starts = relaxed_starts(samples, labels, rng, count=8)
         return solve(samples, labels, divergence, settings, rng=rng, extra_starts=starts)
 
@@ -430,11 +430,6 @@ class PrincipalDifferences(ProjectingEstimator):
         if unknown.any():
             raise ValueError(f"y has a group that was not in the fit: {str(labels[unknown][0])!r}")
         return np.searchsorted(self.classes_, labels).astype(np.uint8)
-
-
-def _relaxable(samples: Samples) -> bool:
-    """Whether the relaxation is small enough to help a thorough search."""
-    return samples.n_rows <= 2000 and samples.n_features <= 500
 
 
 def _root_mean_square(deviations: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -35,14 +35,12 @@ from princdiff.inference.feature_columns import (
 from princdiff.inference.pvalues import (
     adjusted_pvalues,
     counted_pvalue,
-    permutation_pvalue,
     step_down_pvalues,
 )
 from princdiff.inference.relabelling import Labelled
 from princdiff.inference.scores import gamma_scores
 from princdiff.inference.sparse_columns import SparseContrasts
 from princdiff.parallel import in_threads
-from princdiff.printable import short_repr
 
 ERRORS = ("fwer", "fdr")
 # Relabellings at least by which columns are named: with fewer, chance decides about names too often.
@@ -85,88 +83,6 @@ class AloneScores:
         return replace(self, units=self.units[:n_labellings], features=self.features[:n_labellings])
 
 
-@dataclass(frozen=True, repr=False)
-class AloneResult:
-    """Which units differ on their own.
-
-    Attributes
-    ----------
-    score : array of shape (n_units,)
-        -log of an approximate p-value.
-    pvalue : array of shape (n_units,)
-        (1 + b) / (1 + B), not adjusted.
-    adjusted : array of shape (n_units,)
-        Adjusted for looking at all units, see ``error``.
-    approximate : array of shape (n_units,)
-        As ``pvalue``, but where no relabelling reaches the observed score, extrapolated with the gamma law.
-    feature_score, feature_pvalue, feature_adjusted : arrays of shape (n_features,)
-        The same for the features inside the units: adjusted for looking at the features of the unit, and
-        never below the adjusted p-value of the unit.
-    unit_of : int array of shape (n_features,)
-        Unit of each feature.
-    error : {"fwer", "fdr"}
-        What the adjustment controls.
-    """
-
-    score: NDArray[np.float64]
-    pvalue: NDArray[np.float64]
-    adjusted: NDArray[np.float64]
-    approximate: NDArray[np.float64]
-    feature_score: NDArray[np.float64]
-    feature_pvalue: NDArray[np.float64]
-    feature_adjusted: NDArray[np.float64]
-    unit_of: NDArray[np.intp]
-    error: str
-
-    __repr__ = short_repr
-
-    def selected(self, alpha: float = 0.05) -> NDArray[np.bool_]:
-        """Units that differ at a level, shape (n_units,)."""
-        return self.adjusted <= alpha
-
-
-def alone_test(
-    rows: Any,
-    labellings: Relabellings,
-    units: NDArray[np.intp] | None = None,
-    *,
-    error: str = "fwer",
-    n_jobs: int | None = None,
-) -> AloneResult:
-    """Test every unit's own distribution.
-
-    Parameters
-    ----------
-    rows : array or sparse matrix of shape (n_rows, n_features)
-        Finite numbers; with covariates, what they leave unexplained.
-    labellings : Relabellings
-        Labellings.
-    units : int array of shape (n_features,), optional
-        Unit of each feature, 0, 1, ...; default: every feature is one.
-    error : {"fwer", "fdr"}, default="fwer"
-        Family-wise error, by the step-down maximum; or the false discovery rate, by Benjamini and
-        Hochberg's rule on p-values counted over the relabellings of all units together.
-    n_jobs : int, optional
-        Threads; they do not change the result.
-
-    Returns
-    -------
-    AloneResult
-
-    Examples
-    --------
-    >>> from princdiff.inference.relabelling import Scheme
-    >>> rng = np.random.default_rng(0)
-    >>> rows = rng.normal(size=(100, 6))
-    >>> rows[50:, 2] *= 2.5
-    >>> codes = np.repeat([0, 1], 50).astype(np.uint8)
-    >>> found = alone_test(rows, Relabellings(Scheme(codes, 199, seed=0), 2))
-    >>> np.flatnonzero(found.selected(0.05))
-    array([2])
-    """
-    return summarise_alone(alone_scores(rows, labellings, units, n_jobs), error)
-
-
 def alone_scores_of(problem: Problem, scheme: Labelled, n_jobs: int | None = None) -> AloneScores:
     """`alone_scores` of a problem without covariates, worked out once: the test and the selection need them.
 
@@ -195,7 +111,34 @@ def numbered(units: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
 def alone_scores(
     rows: Any, labellings: Relabellings, units: NDArray[np.intp] | None = None, n_jobs: int | None = None
 ) -> AloneScores:
-    """Scores of all units and features under all labellings; parameters as in `alone_test`."""
+    """Scores of all units and features under all labellings.
+
+    Parameters
+    ----------
+    rows : array or sparse matrix of shape (n_rows, n_features)
+        Finite numbers; with covariates, what they leave unexplained.
+    labellings : Relabellings
+        Labellings.
+    units : int array of shape (n_features,), optional
+        Unit of each feature, 0, 1, ...; default: every feature is one.
+    n_jobs : int, optional
+        Threads; they do not change the result.
+
+    Returns
+    -------
+    AloneScores
+
+    Examples
+    --------
+    >>> from princdiff.inference.relabelling import Scheme
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.normal(size=(100, 6))
+    >>> rows[50:, 2] *= 2.5
+    >>> codes = np.repeat([0, 1], 50).astype(np.uint8)
+    >>> found = alone_scores(rows, Relabellings(Scheme(codes, 199, seed=0), 2))
+    >>> np.flatnonzero(step_down_pvalues(found.units) <= 0.05)
+    array([2])
+    """
     n_features = rows.shape[1]
     unit_of = np.arange(n_features) if units is None else np.asarray(units, dtype=np.intp)
     rows = rows.tocsc() if sp.issparse(rows) else rows
@@ -405,24 +348,6 @@ def _unit_scores(
         units[:, pearson.units] = gamma_scores(both, prior=_SUM_SKEWNESS)
         clearest[pearson.units] = best_of_several(np.maximum(clearest[pearson.units], overall[0]), 2)
     return units, clearest
-
-
-def summarise_alone(scores: AloneScores, error: str = "fwer") -> AloneResult:
-    """P-values from the scores of all labellings."""
-    pvalue = permutation_pvalue(scores.units)
-    adjusted = step_down_pvalues(scores.units) if error == "fwer" else pooled_discovery_rates(scores.units)
-    feature_pvalue = permutation_pvalue(scores.features)
-    return AloneResult(
-        score=scores.observed_units,
-        pvalue=pvalue,
-        adjusted=adjusted,
-        approximate=extrapolated(pvalue, scores.observed_units, len(scores.units)),
-        feature_score=scores.observed_features,
-        feature_pvalue=feature_pvalue,
-        feature_adjusted=levels_adjusted(scores, adjusted),
-        unit_of=scores.unit_of,
-        error=error,
-    )
 
 
 def levels_adjusted(scores: AloneScores, adjusted: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 Family = Literal[
     "direction", "column", "columns", "total", "pair", "given", "kernel", "length", "covariance", "learner"
 ]
+SINGLE = ("single features", 1)
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Cell:
         """Metric and number of features of a direction; name and number of other cells."""
         if self.family == "direction":
             return self.metric, self.level
-        return ("single features", 1) if self.name == "one column" else (self.name, 0)
+        return SINGLE if self.name == "one column" else (self.name, 0)
 
     @property
     def complexity(self) -> int:

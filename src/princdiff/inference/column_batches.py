@@ -54,6 +54,11 @@ def each_column(rows: Any, features: NDArray[np.intp]) -> Iterator[NDArray]:
         yield from part.T
 
 
+def column_of(rows: Any, feature: int) -> NDArray[np.float64]:
+    """One column of dense, sparse or stored rows in double precision, shape (n_rows,)."""
+    return np.asarray(next(each_column(rows, np.array([feature]))), dtype=np.float64)
+
+
 def column_batches(
     features: NDArray[np.intp], n_columns: int, labellings: Relabellings
 ) -> Sequence[NDArray[np.intp]]:

@@ -15,13 +15,13 @@ the original rows: each of these keeps its label, its block and the shape of its
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
+from princdiff.caught_warnings import warn_user
 from princdiff.data.problem import Problem
 
 # Singular values of standardised covariates below this share of the largest are linear dependence.
@@ -99,10 +99,9 @@ def _warn_of_explained_groups(basis: NDArray[np.float64], problem: Problem) -> N
     explained = sorted(str(name) for name, size in sizes if size < _EXPLAINED)
     if explained:
         named = " and ".join(map(repr, explained[:3])) + (" and others" if len(explained) > 3 else "")
-        warnings.warn(
+        warn_user(
             f"the covariates determine which rows belong to {named}: a difference of means between such "
-            "groups cannot be told from the effect of the covariates, and is taken out with it",
-            stacklevel=2,
+            "groups cannot be told from the effect of the covariates, and is taken out with it"
         )
 
 

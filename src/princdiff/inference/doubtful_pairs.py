@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from princdiff.data.column_ranks import normal_quantiles
+from princdiff.inference.column_batches import column_of
 
 # Rows of a group that are needed to know a correlation at all.
 _FEWEST_ROWS = 10
@@ -71,24 +72,20 @@ class DoubtfulPairs:
         >>> DoubtfulPairs(rows, codes, {}).doubtful(0, 1)
         True
         """
-        values = self._column(first), self._column(second)
+        values = column_of(self.rows, first), column_of(self.rows, second)
         groups = [np.flatnonzero(self.codes == code) for code in range(int(self.codes.max()) + 1)]
         if _constant_somewhere(values, groups):
             return True
         marks = [self.gaps[feature] for feature in (first, second) if feature in self.gaps]
         if not marks:
             return False
-        measured = ~np.any([self._column(mark) != 0 for mark in marks], axis=0)
+        measured = ~np.any([column_of(self.rows, mark) != 0 for mark in marks], axis=0)
         groups = [own[measured[own]] for own in groups]
         if any(
             len(own) < _FEWEST_ROWS or any(np.ptp(column[own]) == 0 for column in values) for own in groups
         ):
             return True
         return self.plain and _homogeneity(values, groups) > _LEVEL
-
-    def _column(self, feature: int) -> NDArray[np.float64]:
-        column = self.rows[:, [feature]]
-        return np.asarray(column.toarray() if sp.issparse(column) else column, dtype=np.float64).ravel()
 
 
 _Two = tuple[NDArray[np.float64], NDArray[np.float64]]

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem, Run
-from princdiff.inference.permutation import SINGLE, permutation_test, standardised
+from princdiff.inference.cells import SINGLE
+from princdiff.inference.permutation import permutation_test
 from princdiff.inference.permutation_result import PermutationResult
 from princdiff.solvers.effort import SearchSettings
 from princdiff.solvers.solve import solve
@@ -106,3 +107,10 @@ def _leading_direction(
         return np.eye(samples.n_features)[test.leading_feature]
     find = solve_whitened if metric == "whitened" else solve
     return find(samples, labels, divergence, SearchSettings(level, n_jobs=n_jobs), rng=rng).direction
+
+
+def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Z-scores of every level over all labellings, the observed one included."""
+    spread = values.std(axis=0)
+    flat = spread <= 1e-7 * np.abs(values).max(axis=0)
+    return (values - values.mean(axis=0)) / np.where(flat, np.inf, spread)

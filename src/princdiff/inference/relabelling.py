@@ -8,11 +8,8 @@ are few, all of them are used and the p-value is exact.
 from __future__ import annotations
 
 import math
-import sys
-import warnings
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise, product
 from threading import Lock
 from typing import Any, Protocol
@@ -20,8 +17,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.caught_warnings import warn_user
 from princdiff.data.problem import Problem
 from princdiff.deadline import give_up_if_late
+from princdiff.inference.label_orders import (
+    count_arrangements,
+    first_appear_in_order,
+    multiset_permutations,
+    shuffled_labels,
+)
 from princdiff.inference.labelling_bits import LabellingBits
 
 # Labellings that take up this many bytes are drawn once and kept.
@@ -137,28 +141,16 @@ def scheme_of(problem: Problem, n_permutations: int, seed: int) -> Scheme:
         )
     scheme: Scheme = problem.memory[key]
     if scheme.exhaustive and scheme.smallest_pvalue > 0.05:
-        warnings.warn(
+        warn_user(
             f"this design has only {scheme.n_labellings} distinct relabellings: no p-value can be below "
-            f"{scheme.smallest_pvalue:.3g}, so nothing can be significant at 5 %",
-            UserWarning,
-            stacklevel=_users_level(),
+            f"{scheme.smallest_pvalue:.3g}, so nothing can be significant at 5 %"
         )
     elif not scheme.exhaustive and n_permutations < 19:
-        warnings.warn(
+        warn_user(
             f"n_permutations={n_permutations} cannot give a p-value below 1/{n_permutations + 1}: "
-            "use at least 19 for a decision at 5 %, better 999",
-            UserWarning,
-            stacklevel=_users_level(),
+            "use at least 19 for a decision at 5 %, better 999"
         )
     return scheme
-
-
-def _users_level() -> int:
-    """How many calls up the first one outside this package is, for warnings."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("princdiff"):
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 class Scheme:
@@ -230,7 +222,7 @@ class Scheme:
         ]
         asked = n_permutations + 1
         most = max(asked * math.factorial(min(len(sizes), _GROUPS_ALIKE)), _LISTED)
-        total = _count_arrangements([self._units[stratum] for stratum in self._strata], most)
+        total = count_arrangements([self._units[stratum] for stratum in self._strata], most)
         if total == 1:
             raise ValueError(_impossible(self._whole, blocks))
         self._listed = None if total is None else self._enumerate(total)
@@ -280,14 +272,14 @@ class Scheme:
         groups = np.concatenate(alike)
         spans = list(pairwise(np.cumsum([0, *map(len, alike)]).tolist()))
         units = np.argsort(groups).astype(np.uint8)[self._units]
-        choices = [list(_multiset_permutations(units[stratum])) for stratum in self._strata]
+        choices = [list(multiset_permutations(units[stratum])) for stratum in self._strata]
         order = np.concatenate(self._strata)
         rows = np.empty((distinct, len(units)), dtype=np.uint8)
         count = 0
         for parts in product(*choices):
             labels = [label for part in parts for label in part]
             # Of labellings that differ by the names of groups alike, that in which these appear in order.
-            if all(_in_order(labels, start, stop) for start, stop in spans):
+            if all(first_appear_in_order(labels, start, stop) for start, stop in spans):
                 rows[count, order] = labels
                 count += 1
         observed = int(np.flatnonzero((rows == units).all(axis=1))[0])
@@ -319,8 +311,8 @@ class Scheme:
         with self._drawing:
             n_rows = len(self._codes)
             if not self._kept and LabellingBits.affordable(self._drawable, n_rows):
-                draw = partial(_one_of, self._drawn)
-                self._kept.append(LabellingBits(draw, self._drawable, n_rows))
+                one = lambda index: self._drawn(np.array([index]))[0]  # noqa: E731
+                self._kept.append(LabellingBits(one, self._drawable, n_rows))
             return self._kept[0] if self._kept else None
 
     @cached_property
@@ -357,62 +349,6 @@ class Scheme:
         return units
 
 
-def _one_of(drawn: Callable[[NDArray[np.intp]], NDArray[np.uint8]], index: int) -> NDArray[np.uint8]:
-    return drawn(np.array([index]))[0]
-
-
-def shuffled_labels(labels: NDArray[np.uint8], rng: np.random.Generator) -> NDArray[np.uint8]:
-    """Labels in random order, all orders of them being equally likely; for many rows.
-
-    A shuffle touches memory at random. Instead every row joins a group by the toss of a coin, and as many
-    as are then too many or too few change sides at random: given how many join, all sets of so many rows are
-    equally likely.
-
-    Parameters
-    ----------
-    labels : array of shape (n_rows,), dtype uint8
-        Labels, those of one group side by side.
-    rng : numpy Generator
-
-    Returns
-    -------
-    array of shape (n_rows,), dtype uint8
-
-    Examples
-    --------
-    >>> found = shuffled_labels(np.repeat([0, 1], [7000, 3000]).astype(np.uint8), np.random.default_rng(0))
-    >>> np.bincount(found)
-    array([7000, 3000])
-    """
-    starts = np.flatnonzero(np.r_[True, labels[1:] != labels[:-1]])
-    sizes = np.diff(np.append(starts, len(labels)))
-    result = np.full(len(labels), labels[0])
-    # Rows not yet given away; all of them while there is one group to draw.
-    free: NDArray[np.intp] | None = None
-    for group, size in zip(labels[starts[1:]], sizes[1:], strict=True):
-        room = len(labels) if free is None else len(free)
-        chosen = _random_set(room, int(size), rng)
-        if free is None:
-            # Modulo 256; assignment by a mask would take most of the time.
-            result += chosen.view(np.uint8) * np.uint8((int(group) - int(labels[0])) % 256)
-        else:
-            result[free[chosen]] = group
-        if len(sizes) > 2:
-            free = np.flatnonzero(~chosen) if free is None else free[~chosen]
-    return result
-
-
-def _random_set(n_rows: int, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """A mask of this many rows, all such sets being equally likely."""
-    draws = rng.bit_generator.random_raw(-(-n_rows // 4)).view(np.uint16)[:n_rows]
-    chosen = draws < round(65536 * size / n_rows)
-    excess = int(np.count_nonzero(chosen)) - size
-    if excess:
-        members = np.flatnonzero(chosen if excess > 0 else ~chosen)
-        chosen[rng.choice(members, abs(excess), replace=False)] = excess < 0
-    return chosen
-
-
 def _block_codes(codes: NDArray[np.uint8], blocks: NDArray[np.intp]) -> NDArray[np.uint8]:
     """Group of each block, which is one."""
     group = np.empty(blocks.max() + 1, dtype=np.uint8)
@@ -431,46 +367,3 @@ def _impossible(whole: bool, blocks: NDArray[np.intp]) -> str:
             'use permute="whole" for blocks such as donors that belong to one group each'
         )
     return "no relabelling is possible: at least two groups with a row each are needed"
-
-
-def _count_arrangements(strata: list[NDArray[np.uint8]], most: int) -> int | None:
-    """Distinct orders of the units inside their strata; None where they are more than ``most``."""
-    total = 1
-    for units in strata:
-        room = len(units)
-        for count in np.bincount(units):
-            # Factorials of many rows would have millions of digits: estimate before counting.
-            if _log_choose(room, int(count)) > math.log(most) + 1.0:
-                return None
-            total *= math.comb(room, int(count))
-            if total > most:
-                return None
-            room -= int(count)
-    return total
-
-
-def _log_choose(n: int, k: int) -> float:
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-
-
-def _in_order(labels: list[int], start: int, stop: int) -> bool:
-    """Whether the labels from ``start`` to ``stop`` first appear in their order."""
-    places = [labels.index(label) for label in range(start, stop)]
-    return places == sorted(places)
-
-
-def _multiset_permutations(units: NDArray[np.uint8]) -> Iterator[list[int]]:
-    """Distinct orders of a multiset, in lexicographic order."""
-    current = sorted(int(unit) for unit in units)
-    while True:
-        yield list(current)
-        pivot = len(current) - 2
-        while pivot >= 0 and current[pivot] >= current[pivot + 1]:
-            pivot -= 1
-        if pivot < 0:
-            return
-        successor = len(current) - 1
-        while current[successor] <= current[pivot]:
-            successor -= 1
-        current[pivot], current[successor] = current[successor], current[pivot]
-        current[pivot + 1 :] = reversed(current[pivot + 1 :])

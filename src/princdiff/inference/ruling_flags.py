@@ -7,12 +7,11 @@ column wins the direction, whatever else differs.
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from princdiff.caught_warnings import warn_user
 from princdiff.data.problem import Problem
 from princdiff.data.row_chunks import RowChunks
 
@@ -39,6 +38,7 @@ def warn_of_ruling_flags(problem: Problem, direction: NDArray[np.float64]) -> No
     >>> rows = rng.normal(size=(400, 3))
     >>> rows[:, 2] = np.arange(400) < 2
     >>> problem = Problem.from_arrays(rows, np.arange(400) >= 200)
+    >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     warn_of_ruling_flags(problem, np.array([0.0, 0.0, 1.0]))
@@ -62,11 +62,9 @@ def warn_of_ruling_flags(problem: Problem, direction: NDArray[np.float64]) -> No
     if squares[doubtful].sum() <= needed:
         return
     names = ", ".join(repr(problem.names[feature]) for feature in doubtful[:_NAMED])
-    warnings.warn(
+    warn_user(
         f"the direction rests on 0/1 columns whose proportions hardly differ ({names}): the squared "
-        "Wasserstein distance lets the rarest of them rule; divergence='energy' suits flags too",
-        UserWarning,
-        stacklevel=3,
+        "Wasserstein distance lets the rarest of them rule; divergence='energy' suits flags too"
     )
 
 

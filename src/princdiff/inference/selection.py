@@ -21,9 +21,7 @@ from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.samples import Scale
 from princdiff.data.shared_docs import with_shared_docs
 from princdiff.divergences import Divergence
-from princdiff.inference.alone import (
-    ERRORS,
-)
+from princdiff.inference.alone import ERRORS
 from princdiff.inference.minimal_set import minimal_set
 from princdiff.inference.selection_result import SelectionResult
 from princdiff.inference.selection_steps import SelectionOptions, SelectionSteps

@@ -8,14 +8,14 @@ speaks far more clearly than the one behind the largest part, the words follow i
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.column_ranks import normal_quantiles
 from princdiff.inference.feature_columns import STATISTICS
-from princdiff.inference.intervals import QUANTILES, quantile_name
+from princdiff.inference.intervals import FEWEST_ROWS, QUANTILES, quantile_name
 from princdiff.result.effects import beyond_chance, is_stepped, level_effects
 
 # How much a statistic's score counts, on the scale of log p-values: a shift is easier to picture than the
@@ -29,9 +29,6 @@ _ALMOST_ALWAYS = 0.9
 _MEAN_SEEN = 0.5
 # The median is shown, and no other quantile, unless the whole distribution speaks so many times as clearly.
 _MORE_THAN_A_SHIFT = 2.0
-FEWEST_ROWS = 5
-"""Rows that a value must have for its share to be shown."""
-
 # A move of a quantile counts beside the distance of the quantiles that are this much lower and higher.
 _NEARBY = 0.05
 _BEHIND = {
@@ -195,17 +192,20 @@ def _changed_quantile(
     moved: dict[float, float] = {}
     for level in levels:
         figures = [
-            _quantile(values[own], None if weights is None else weights[own], level)
+            float(weighted_quantiles(values[own], None if weights is None else weights[own], level))
             for own in (codes == code for code in range(int(codes.max()) + 1))
         ]
-        around = [_quantile(values, weights, level + side) for side in (-_NEARBY, _NEARBY)]
+        around = weighted_quantiles(values, weights, level + np.array([-_NEARBY, _NEARBY]))
         found[level] = figures
         moved[level] = (max(figures) - min(figures)) / max(around[1] - around[0], np.finfo(float).tiny)
     best = max(moved, key=lambda level: moved[level])
     return quantile_name(best), found[best]
 
 
-def _quantile(values: NDArray[np.float64], weights: NDArray[np.float64] | None, level: float) -> float:
+def weighted_quantiles(
+    values: NDArray[np.float64], weights: NDArray[np.float64] | None, levels: NDArray[np.float64] | float
+) -> Any:
+    """Quantiles at one level or several: values of rows where these have weights, between rows otherwise."""
     if weights is None:
-        return float(np.quantile(values, level))
-    return float(np.quantile(values, level, weights=weights, method="inverted_cdf"))
+        return np.quantile(values, levels)
+    return np.quantile(values, levels, weights=weights, method="inverted_cdf")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from princdiff.caught_warnings import warn_user
 from princdiff.data import parameters, validate
 from princdiff.files import write_text
 from princdiff.printable import printable
@@ -290,7 +290,7 @@ class DifferenceResult:
         """
         encoded = encode(rows, self.codings, missing=self.parameters["missing"])
         for note in encoded.notes:
-            warnings.warn(note, UserWarning, stacklevel=2)
+            warn_user(note)
         records = []
         for number, name in enumerate(self.directions.columns):
             direction = self.directions.iloc[:, number].to_numpy()

@@ -1,10 +1,9 @@
-"""From a fit and its tests to what a result keeps: tables, histograms, quantiles for new rows."""
+"""The tables of a result: each feature on its own, and the columns of the user's table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,21 +11,15 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from princdiff.data.labels import Labels
 from princdiff.data.stored_columns import StoredColumns
-from princdiff.divergences import Divergence, report
+from princdiff.inference.column_batches import column_of
 from princdiff.result import shift_spread_shape
 from princdiff.result.clearest_change import Change, clearest_change
 from princdiff.result.columns import ColumnFacts, column_table, feature_kinds
 from princdiff.result.effects import beyond_chance
-from princdiff.result.parts import Distribution, GroupReference, ReferencePart
 from princdiff.result.shift_spread_shape import Kind
 from princdiff.tables import Prepared
 
-REFERENCE_LEVELS = (np.arange(500) + 0.5) / 500
-_BINS = 24
-_FEW_VALUES = 12
-_WHOLE_NUMBERS = 0.9
 # P-values up to this many times the smallest one are not told apart when columns are ranked.
 _ALIKE = 5.0
 _BLOCK_ELEMENTS = 20_000_000
@@ -161,13 +154,6 @@ def observed(
     return values, codes, weights, np.unique(counted)
 
 
-def column_of(rows: Any, place: int) -> NDArray[np.float64]:
-    """One feature in double precision, shape (n_rows,)."""
-    column = rows[:, [place]]
-    values = column.toarray() if sp.issparse(column) else np.asarray(column)
-    return np.asarray(values.ravel(), dtype=np.float64)
-
-
 def result_tables(
     prepared: Prepared,
     features: pd.DataFrame,
@@ -287,115 +273,3 @@ def _inserted(table: pd.DataFrame, further: pd.DataFrame) -> pd.DataFrame:
     for offset, name in enumerate(("measure", "difference", "difference_low", "difference_high")):
         table.insert(place + offset, name, further[name].to_numpy())
     return table
-
-
-def reference(
-    prepared: Prepared,
-    projections: NDArray[np.float64],
-    factors: dict[str, NDArray[np.float64]],
-    offsets: dict[str, NDArray[np.float64]],
-) -> ReferencePart:
-    """Quantiles of the projected groups.
-
-    Parameters
-    ----------
-    prepared : Prepared
-        Rows and groups.
-    projections : array of shape (n_components, n_rows)
-        Rows on the directions.
-    factors, offsets : dicts from group to arrays of shape (n_features,)
-        How a row is scaled before it is compared with a group.
-    """
-    components = []
-    for projection in projections:
-        component = {}
-        for code, name in enumerate(prepared.groups):
-            members = prepared.codes == code
-            inner = None if prepared.weights is None else prepared.weights[members]
-            own = projection[members]
-            mean = np.average(own, weights=inner)
-            component[name] = GroupReference(
-                quantiles=weighted_quantiles(own, inner),
-                sd=float(np.sqrt(np.average((own - mean) ** 2, weights=inner))),
-                rows=len(own),
-            )
-        components.append(component)
-    return ReferencePart(REFERENCE_LEVELS, factors, offsets, components)
-
-
-def weighted_quantiles(
-    values: NDArray[np.float64], weights: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
-    """Quantiles at `REFERENCE_LEVELS`; rows without weight do not count.
-
-    Examples
-    --------
-    >>> plain = weighted_quantiles(np.array([0.0, 1.0, 9.0]), np.array([1.0, 1.0, 0.0]))
-    >>> bool(plain.max() <= 1.0)
-    True
-    """
-    if weights is None:
-        return np.quantile(values, REFERENCE_LEVELS)
-    values, weights = values[weights > 0], weights[weights > 0]
-    if (weights == weights[0]).all():
-        # As if there were no weights, to the last digit: a group's own rows are at no distance from it.
-        return np.quantile(values, REFERENCE_LEVELS)
-    return np.quantile(values, REFERENCE_LEVELS, weights=weights, method="inverted_cdf")
-
-
-def separation(
-    projection: NDArray[np.float64], prepared: Prepared, divergence: Divergence
-) -> list[list[float]]:
-    """Divergence between every two groups along a direction, (n_groups, n_groups)."""
-    n_groups = len(prepared.groups)
-    matrix = np.zeros((n_groups, n_groups))
-    for g, h in combinations(range(n_groups), 2):
-        inside = (prepared.codes == g) | (prepared.codes == h)
-        weights = None if prepared.weights is None else prepared.weights[inside]
-        own = projection[inside]
-        # Some divergences have a direction; the reverse is the other entry.
-        for first, second in ((g, h), (h, g)):
-            labels = Labels((prepared.codes[inside] == second).astype(np.uint8), 2, weights=weights)
-            matrix[first, second] = report(divergence, (own - own.mean())[None], labels)[0]
-    return matrix.tolist()
-
-
-def distributions(prepared: Prepared, leading: list[str]) -> dict[str, Distribution]:
-    """Histograms of some features."""
-    place = {name: position for position, name in enumerate(prepared.features)}
-    if sp.issparse(prepared.rows):
-        prepared = replace(prepared, rows=prepared.rows.tocsc())
-    return {name: _histogram(prepared, place[name]) for name in leading}
-
-
-def _histogram(prepared: Prepared, place: int) -> Distribution:
-    """Shares of each group in common bins; a long tail is gathered in the outermost ones."""
-    values, codes, weights, _ = observed(prepared, place)
-    if len(values) == 0:
-        return Distribution(np.array([-0.5, 0.5]), {name: np.zeros(1) for name in prepared.groups}, values)
-    distinct = np.unique(values)
-    few = np.empty(0)
-    if len(distinct) <= _FEW_VALUES and len(distinct) > 1:
-        # One bin per value: a change of a rare value must be seen.
-        few = distinct
-        middles = (distinct[1:] + distinct[:-1]) / 2
-        edges = np.concatenate([[2 * distinct[0] - middles[0]], middles, [2 * distinct[-1] - middles[-1]]])
-    else:
-        low, high = np.quantile(values, [0.005, 0.995])
-        if low == high:
-            low, high = float(values.min()), float(values.max())
-        if low == high:
-            low, high = low - 0.5, high + 0.5
-        edges = np.linspace(low, high, _BINS + 1)
-        if np.mean(values == np.round(values)) > _WHOLE_NUMBERS and high - low >= 1:
-            # Bins narrower than the steps between whole numbers would be empty, and look like gaps.
-            step = np.ceil((high - low + 1) / _BINS)
-            edges = np.arange(np.ceil(low) - 0.5, np.floor(high) + 0.5 + step, step)
-    inside = np.clip(values, edges[0], edges[-1])
-    shares = {}
-    for code, name in enumerate(prepared.groups):
-        members = codes == code
-        inner = None if weights is None else weights[members]
-        counts = np.histogram(inside[members], edges, weights=inner)[0].astype(np.float64)
-        shares[name] = counts / max(counts.sum(), np.finfo(float).tiny)
-    return Distribution(edges, shares, few)

@@ -16,7 +16,7 @@ from princdiff.inference.cells import Cell
 from princdiff.inference.permutation_result import PermutationResult
 from princdiff.inference.sharpest import oriented, sharpest_direction
 from princdiff.inference.witness import kernel_named, witness, witness_rows
-from princdiff.result import feature_tables, held_out
+from princdiff.result import held_out, projected_groups
 from princdiff.result.columns import from_to
 from princdiff.result.effects import Effect
 from princdiff.result.parts import ContrastPart, GroupReference, WitnessPart
@@ -226,7 +226,7 @@ class Shown:
 
     def _groups(self, projection: NDArray[np.float64]) -> dict[str, GroupReference]:
         nothing: dict[str, NDArray[np.float64]] = {}
-        return feature_tables.reference(self.data, projection[None], nothing, nothing).components[0]
+        return projected_groups.reference(self.data, projection[None], nothing, nothing).components[0]
 
     # Differences that are not along a direction.
 

@@ -7,7 +7,6 @@ sequencing depth.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from princdiff.caught_warnings import warn_user
 from princdiff.data import validate
 from princdiff.singlecell.anndata_input import CellComparison
 from princdiff.tables.units import PSEUDOREPLICATION, unit_column, units_advice
@@ -39,7 +39,7 @@ def warn_of_pseudoreplication(adata: Any, groupby: str, comparisons: list[CellCo
         )
     else:
         advice = units_advice(column, _crossed(adata.obs[column], comparisons))
-    warnings.warn(f"{PSEUDOREPLICATION}; {advice}", UserWarning, stacklevel=3)
+    warn_user(f"{PSEUDOREPLICATION}; {advice}")
 
 
 def _crossed(units: pd.Series, comparisons: list[CellComparison]) -> bool:
@@ -89,7 +89,7 @@ def warn_of_values(values: NDArray | sp.csr_matrix, label: str, expected: str | 
             'values="log" if normalised values are meant'
         )
     if message:
-        warnings.warn(f"{label} {message}", UserWarning, stacklevel=3)
+        warn_user(f"{label} {message}")
 
 
 def kind_of_values(values: NDArray | sp.csr_matrix) -> tuple[str, float]:

@@ -7,7 +7,6 @@ vary together are then on top together, by chance as well as in truth.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -18,7 +17,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control, hypergeom
 
+from princdiff.caught_warnings import warn_user
+from princdiff.data import parameters
+from princdiff.data.parameters import Either, Text, Whole
+from princdiff.data.shared_docs import with_shared_docs
 from princdiff.inference.pvalues import permutation_pvalue
+from princdiff.singlecell.anndata_input import check_anndata
+from princdiff.singlecell.getters import chosen_column, result_of
 from princdiff.tables.frames import listed
 
 GeneSets = dict[str, list[str]]
@@ -184,11 +189,9 @@ def _tell_left_out(sizes: dict[str, int], min_size: int, max_size: int) -> None:
         return
     some = ", ".join(f"{name!r} ({size} genes)" for name, size in list(sizes.items())[:_NAMED])
     more = f" and {len(sizes) - _NAMED} more" if len(sizes) > _NAMED else ""
-    warnings.warn(
+    warn_user(
         f"left out for having fewer than {min_size} or more than {max_size} of the analysed genes: "
-        f"{some}{more}; change min_size or max_size to keep them",
-        UserWarning,
-        stacklevel=4,
+        f"{some}{more}; change min_size or max_size to keep them"
     )
 
 
@@ -206,3 +209,94 @@ def _refuse_strange_names(
         f"no gene of the gene sets was analysed: they have names like {listed(example[:3])}, adata.var_names "
         f"like {listed(universe[:3])}; use the same kind of names"
     )
+
+
+@with_shared_docs
+def pda_gene_sets(
+    adata: Any,
+    gene_sets: Mapping[str, Sequence[str]] | str | PathLike[str],
+    *,
+    key: str = "pda",
+    group: str | None = None,
+    component: int = 1,
+    n_top: int = 100,
+    min_size: int = 5,
+    max_size: int = 500,
+) -> None:
+    """Which gene sets are enriched among the genes with the largest weights.
+
+    Parameters
+    ----------
+    adata : AnnData
+        After `pda`.
+    gene_sets : dict of lists of str, or path of a GMT file
+        Genes of each set, by the names in ``var_names``.
+    key : str, default="pda"
+        ``key_added`` of `pda`.
+    {one_comparison}
+    {one_direction}
+    n_top : int, default=100
+        Leading genes, by absolute weight. A sparse direction may have fewer.
+    min_size, max_size : int, default=5 and 500
+        Sets with fewer or more genes among those analysed are left out.
+
+    Returns
+    -------
+    None
+        Written is ``.uns[key]["gene_sets"]``, see `princdiff.get.pda_gene_sets_df`, with two p-values.
+        "pvalue": hypergeometric, the analysed genes being the universe; it takes genes for independent.
+        "pvalue_permutation": of the relabellings of `pda`, how many have this many genes of the set among the
+        leading genes of their own direction over all genes. It knows that some genes vary together, and that
+        some are on top of any direction. Where `pda` made no relabellings it is NaN. Both also adjusted after
+        Benjamini and Hochberg.
+
+    Examples
+    --------
+    {example_cells}
+    >>> princdiff.tl.pda(cells, "tissue", n_features=3, n_permutations=19)
+    >>> princdiff.tl.pda_gene_sets(cells, {"even": ["0", "2", "4", "6"]}, n_top=2, min_size=2)
+    >>> princdiff.get.pda_gene_sets_df(cells)["gene_set"].tolist()
+    ['even']
+    """
+    check_anndata(adata)
+    parameters.check(
+        {"key": key, "group": group, "component": component},
+        key=Text(),
+        group=Either(Text(), None),
+        component=Whole(1),
+    )
+    parameters.check(
+        {"n_top": n_top, "min_size": min_size, "max_size": max_size},
+        n_top=Whole(1),
+        min_size=Whole(1),
+        max_size=Whole(1),
+    )
+    result = result_of(adata, key)
+    place, chosen = chosen_column(result, group, component)
+    sets = take_gene_sets(gene_sets)
+    table = result["table"]
+    mine = table[(table["group"] == chosen["group"]) & (table["component"] == chosen["component"])]
+    mine = mine[(mine["reference"] == chosen["reference"])]
+    ranked = mine.sort_values("rank")
+    universe = _analysed(adata, key, result)
+    leading = ranked.loc[ranked["weight"] != 0, "gene"].to_numpy(dtype=str)[:n_top]
+    null = result.get("null_genes", {}).get(str(_comparison_number(result, place)))
+    found = enrichment(sets, universe, leading, null, n_top, min_size=min_size, max_size=max_size)
+    found.index = found.index.astype(str)
+    found.insert(0, "group", str(chosen["group"]))
+    result["gene_sets"] = found
+
+
+def _analysed(adata: Any, key: str, result: dict[str, Any]) -> NDArray:
+    """Names of the analysed genes, in the order in which directions have them."""
+    if key not in adata.varm:
+        raise ValueError(f"adata.uns[{key!r}] is of coordinates in obsm, not of genes: it has no gene sets")
+    table = result["table"]
+    first = table[(table["component"] == 1) & (table["group"] == table["group"].iloc[0])]
+    names = np.asarray(adata.var_names, dtype=str)
+    return names[np.isin(names, first["gene"].to_numpy(dtype=str))]
+
+
+def _comparison_number(result: dict[str, Any], place: int) -> int:
+    """Which comparison a column belongs to."""
+    return int((result["statistics"]["component"].to_numpy()[: place + 1] == 1).sum()) - 1

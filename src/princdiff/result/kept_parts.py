@@ -1,0 +1,90 @@
+"""What a result keeps of a fit, a test and a selection, in its own parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from princdiff.data.problem import Problem
+from princdiff.divergences import Divergence, Wasserstein2
+from princdiff.estimators import SPARDA
+from princdiff.inference.permutation_result import PermutationResult
+from princdiff.inference.planning import detectable_effect
+from princdiff.result.parts import CertificatePart, PathPart, TestPart
+from princdiff.result.shown import leading_cell, leading_sentence
+from princdiff.tables import Prepared
+
+
+def kept_test(found: PermutationResult | None, problem: Problem, asked: int) -> tuple[float, float, TestPart]:
+    """P-value, statistic and what the result keeps of the test, of which so many relabellings were asked."""
+    if found is None:
+        return float("nan"), float("nan"), TestPart(asked=asked)
+    low, high = (np.nan, np.nan) if found.monte_carlo is None else found.monte_carlo
+    lead = leading_cell(found)
+    part = TestPart(
+        name="permutation",
+        null=found.null,
+        n_permutations=found.n_permutations,
+        asked=asked,
+        exact=found.exact,
+        smallest_attainable_pvalue=found.smallest_attainable_pvalue,
+        monte_carlo_error=(high - low) / 2,
+        cells=[cell.words for cell in found.cells],
+        cell_pvalues=found.level_pvalues,
+        leading=leading_sentence(found, problem),
+        leading_cell=found.leading if lead is None else lead.words,
+        detectable=_detectable(problem),
+    )
+    return float(found.pvalue), float(found.statistic), part
+
+
+def _detectable(problem: Problem) -> float:
+    """The shift of one feature that such a test usually finds; NaN where rows are not simply rows."""
+    plain = problem.blocks is None and problem.covariates is None and problem.weights is None
+    if not plain or problem.n_groups != 2:
+        return float("nan")
+    return detectable_effect(problem.sizes.tolist(), problem.n_features)
+
+
+def kept_certificate(fit: SPARDA, divergence: Divergence) -> CertificatePart:
+    """The bound on the first direction, or why there is none."""
+    found = fit.certificates_[0]
+    if found is not None:
+        return CertificatePart(found.kind, found.how, found.n_features)
+    if not isinstance(divergence, Wasserstein2):
+        why = "A bound on the best possible direction exists for the squared Wasserstein distance only."
+    else:
+        why = "No bound worth telling was found in short time; certify=True takes longer."
+    return CertificatePart("", why)
+
+
+def kept_path(fit: SPARDA) -> PathPart:
+    """How the number of features was chosen; empty where it was given."""
+    if not hasattr(fit, "path_"):
+        return PathPart()
+    path = fit.path_
+    return PathPart(
+        np.asarray(path.grid, dtype=float),
+        path.fitted.mean(axis=0),
+        path.held_out.mean(axis=0),
+        float(path.chosen),
+    )
+
+
+def kept_relations(pairs: pd.DataFrame, prepared: Prepared) -> pd.DataFrame:
+    """Pairs with the columns of the user's table that they belong to."""
+    origin = dict(zip(prepared.features, prepared.origin, strict=True))
+    shown = pairs.rename(columns={"pvalue_adj": "pvalue"})
+    shown.insert(2, "first column", [origin[name] for name in shown["first"]])
+    shown.insert(3, "second column", [origin[name] for name in shown["second"]])
+    return shown.reset_index(drop=True)
+
+
+def no_relations(groups: Sequence[str]) -> pd.DataFrame:
+    """The table of pairs where none were looked at."""
+    names = ["first", "second", "first column", "second column"]
+    numbers = [*(f"dependence {group}" for group in groups), "change", "pvalue"]
+    empty = pd.DataFrame({name: pd.Series(dtype=object) for name in names})
+    return empty.assign(**{name: pd.Series(dtype=float) for name in numbers}, selected=pd.Series(dtype=bool))
