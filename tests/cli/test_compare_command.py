@@ -118,6 +118,8 @@ def test_demo(monkeypatch):
         (["--covariates", "age,height"], {"covariates": ["age", "height"]}),
         (["--weights", "mass"], {"sample_weight": "mass"}),
         (["--missing", "impute"], {"missing": "impute"}),
+        ([], {"missing_groups": "error"}),
+        (["--missing-groups", "drop"], {"missing_groups": "drop"}),
         (["--strict"], {"strict": True}),
         (["--min-rows", "30"], {"min_rows": 30}),
         (["--certify"], {"certify": True}),

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 examples:
   princdiff compare before.csv after.csv --missing impute
-  princdiff compare big/*.parquet --groups month --memory 2GB --html report.html
-  princdiff compare visits.csv --groups visit --blocks patient --features age,weight --n-jobs 4
+  princdiff compare visits/*.parquet --groups visit --blocks patient --memory 2GB --html report.html
   princdiff compare march.csv april.csv --min-rows 500 --fail-below 0.01 --min-effect 0.1 --quiet    in CI
 
 exit codes: 0 no difference by the rule given, or no rule; 1 they differ by it; 2 bad input; 130 interrupted
@@ -133,6 +132,13 @@ def add_table_options(rows: argparse._ActionsContainer, *, grouped: bool) -> Non
     )
     if not grouped:
         return
+    rows.add_argument(
+        "--missing-groups",
+        choices=("error", "drop"),
+        default="error",
+        metavar="HOW",
+        help="rows without a group: error (default), drop (leave them out)",
+    )
     rows.add_argument("--sample-weight", "--weights", metavar="COL", help="column of row weights")
     rows.add_argument("--blocks", metavar="COL", help="column of pairs, strata or donors")
     rows.add_argument(
@@ -250,6 +256,7 @@ def _run(arguments: argparse.Namespace) -> int:
         result = compare(
             *_tables(arguments),
             groups=arguments.groups,
+            missing_groups=arguments.missing_groups,
             memory=arguments.memory,
             checkpoint=arguments.checkpoint,
             blocks=arguments.blocks,
