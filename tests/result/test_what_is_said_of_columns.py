@@ -110,6 +110,32 @@ def test_money_that_grows_and_spreads_is_told_by_its_mean():
     assert row["kind"] == "shift" and row["change"].startswith("mean ")
 
 
+def test_money_with_many_gaps_is_told_by_its_median():
+    rng = np.random.default_rng(13)
+    group = np.repeat(["college", "school"], 500)
+    earned = np.exp(rng.normal(np.where(group == "college", 8.0, 6.0), 1.5))
+    earned[rng.random(1000) < 0.35] = np.nan
+    row = said_of(pd.DataFrame({"group": group, "earned": earned}), "earned", missing="impute")
+    medians = [np.nanmedian(earned[group == name]) for name in ("college", "school")]
+    assert row["kind"] == "shift"
+    assert row["change"].startswith(f"median {medians[0]:.0f} → {medians[1]:.3g}")
+    # A spread is still a spread.
+    width = rng.normal(size=1000) * np.where(group == "college", 1.0, 4.0)
+    width[rng.random(1000) < 0.35] = np.nan
+    row = said_of(pd.DataFrame({"group": group, "width": width}), "width", missing="impute")
+    assert row["change"].startswith("sd ")
+
+
+def test_what_ranks_saw_is_not_told_by_a_mean_that_did_not_see_it():
+    rng = np.random.default_rng(14)
+    group = halves(8000)
+    zero = rng.random(8000) < np.where(group == "before", 0.85, 0.95)
+    jobs = np.where(zero, 0.0, 0.1)
+    jobs[::500] = 50.0
+    row = said_of(pd.DataFrame({"group": group, "jobs": jobs}), "jobs")
+    assert "mean" not in row["change"] and row["change"].startswith(("0: 8", "0.1: 1", "90 % quantile"))
+
+
 def test_the_size_is_said_to_be_that_of_the_whole_difference():
     rng = np.random.default_rng(12)
     frame = pd.DataFrame({"group": halves(200), "v": rng.normal(size=200)})

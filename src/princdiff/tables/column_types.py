@@ -225,6 +225,11 @@ def _once(values: NDArray) -> str:
     return _IDENTIFIER if len(np.unique(known)) == len(known) else f"{_IDENTIFIER} in a group"
 
 
+def is_about_rows(reason: str) -> bool:
+    """Whether a column was left out because it names or dates rows."""
+    return reason.startswith(_IDENTIFIER) or reason == NOT_COMPARED
+
+
 def _units_reason(name: str) -> str:
     return (
         "names persons or other units that have several rows each, all in one group: if these rows belong "

@@ -17,10 +17,11 @@ from princdiff.data.validate import check_choice
 from princdiff.tables import messages
 from princdiff.tables.alignment import align
 from princdiff.tables.column_info import ColumnInfo, describe
-from princdiff.tables.column_types import Column, Rules
+from princdiff.tables.column_types import Column, Rules, is_about_rows
 from princdiff.tables.encoding import Coding, FeatureKind, codings_of, expand, feature_names
 from princdiff.tables.frames import Table
 from princdiff.tables.large_tables import open_table
+from princdiff.tables.matched_rows import note_matched
 from princdiff.tables.pooled_columns import Pool, bad_cells, gather
 from princdiff.tables.roles import Layout, Roles, assign_roles
 from princdiff.tables.units import warn_of_cells_without_blocks
@@ -296,6 +297,9 @@ def prepare(X: Any, Y: Any = None, **options: Any) -> Prepared:
     messages.refuse_infinite(pool, layout)
     messages.note_left_out(left_out, pool.order, notes, error=reading.strict or asked)
     messages.note_remarks(remarkable, notes)
+    if roles.blocks is None:
+        names_rows = [name for name, reason in left_out.items() if is_about_rows(reason)]
+        note_matched(tables, names_rows, roles.codes, notes)
     pool, roles, kept, holes, counts = _settle_missing(pool, roles, layout, holes, reading.missing, notes)
     if reading.min_rows is not None:
         messages.refuse_few_rows(roles, reading.min_rows)
