@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import NamedTuple
 
+# The lowest and the highest group are shown if their difference is this part as clear as that of any two.
+_AS_CLEAR = 0.8
+
 
 class Apart(NamedTuple):
     """Two groups.
@@ -29,7 +32,7 @@ class Apart(NamedTuple):
 
 
 def clearest_groups(figures: Sequence[float], rows: Sequence[float] = ()) -> Apart | None:
-    """The two groups that differ most clearly; None where no group has a figure.
+    """The lowest and the highest group, or others that differ far more clearly; None if none has a figure.
 
     Parameters
     ----------
@@ -52,10 +55,12 @@ def clearest_groups(figures: Sequence[float], rows: Sequence[float] = ()) -> Apa
     known = [place for place, figure in enumerate(figures) if not math.isnan(figure)]
     if not known:
         return None
-    best = Apart(0.0, known[0], known[0])
-    for first, second in combinations(sorted(known, key=lambda place: figures[place]), 2):
-        error = 1.0 / rows[first] + 1.0 / rows[second] if rows else 2.0
-        clarity = (figures[second] - figures[first]) / math.sqrt(error)
-        if clarity > best.clarity or best.low == best.high:
-            best = Apart(clarity, first, second)
-    return best
+    order = sorted(known, key=lambda place: figures[place])
+
+    def apart(low: int, high: int) -> Apart:
+        error = 1.0 / rows[low] + 1.0 / rows[high] if rows else 2.0
+        return Apart((figures[high] - figures[low]) / math.sqrt(error), low, high)
+
+    outermost = apart(order[0], order[-1])
+    best = max((apart(*pair) for pair in combinations(order, 2)), default=outermost)
+    return outermost if outermost.clarity >= _AS_CLEAR * best.clarity else best
