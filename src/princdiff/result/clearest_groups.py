@@ -1,4 +1,4 @@
-"""Which two of several groups a change is told by: those that differ most clearly.
+"""Which two of several groups show a change: those that differ most clearly.
 
 The figures of a group of five rows lie far out by chance, and would stand for a change of which it says
 nothing. So a difference of two groups counts beside its chance error.
