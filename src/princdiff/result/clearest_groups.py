@@ -15,7 +15,7 @@ from typing import NamedTuple
 _AS_CLEAR = 0.8
 
 
-class Apart(NamedTuple):
+class TwoGroups(NamedTuple):
     """Two groups.
 
     Attributes
@@ -31,7 +31,7 @@ class Apart(NamedTuple):
     high: int
 
 
-def clearest_groups(figures: Sequence[float], rows: Sequence[float] = ()) -> Apart | None:
+def clearest_groups(figures: Sequence[float], rows: Sequence[float] = ()) -> TwoGroups | None:
     """The lowest and the highest group, or others that differ far more clearly; None if none has a figure.
 
     Parameters
@@ -43,7 +43,7 @@ def clearest_groups(figures: Sequence[float], rows: Sequence[float] = ()) -> Apa
 
     Returns
     -------
-    Apart or None
+    TwoGroups or None
 
     Examples
     --------
@@ -57,9 +57,9 @@ def clearest_groups(figures: Sequence[float], rows: Sequence[float] = ()) -> Apa
         return None
     order = sorted(known, key=lambda place: figures[place])
 
-    def apart(low: int, high: int) -> Apart:
+    def apart(low: int, high: int) -> TwoGroups:
         error = 1.0 / rows[low] + 1.0 / rows[high] if rows else 2.0
-        return Apart((figures[high] - figures[low]) / math.sqrt(error), low, high)
+        return TwoGroups((figures[high] - figures[low]) / math.sqrt(error), low, high)
 
     outermost = apart(order[0], order[-1])
     best = max((apart(*pair) for pair in combinations(order, 2)), default=outermost)

@@ -21,9 +21,9 @@ from princdiff.tables.column_types import Column, Rules, is_about_rows
 from princdiff.tables.encoding import Coding, FeatureKind, codings_of, expand, feature_names
 from princdiff.tables.frames import Table
 from princdiff.tables.large_tables import open_table
-from princdiff.tables.matched_rows import note_matched
 from princdiff.tables.pooled_columns import Pool, bad_cells, gather
 from princdiff.tables.roles import Layout, Roles, assign_roles
+from princdiff.tables.rows_in_pairs import note_matched
 from princdiff.tables.units import warn_of_cells_without_blocks
 
 Missing = Literal["error", "impute", "drop"]

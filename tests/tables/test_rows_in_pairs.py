@@ -10,7 +10,7 @@ import pytest
 
 from princdiff.cli import main
 from princdiff.tables import prepare
-from princdiff.tables.matched_rows import matched_rows
+from princdiff.tables.rows_in_pairs import matched_rows
 
 RNG = np.random.default_rng(0)
 
