@@ -15,7 +15,7 @@ from typing import NamedTuple
 _AS_CLEAR = 0.8
 
 
-class TwoGroups(NamedTuple):
+class ClearestGroups(NamedTuple):
     """Two groups.
 
     Attributes
@@ -31,7 +31,7 @@ class TwoGroups(NamedTuple):
     high: int
 
 
-def clearest_groups(figures: Sequence[float], rows: Sequence[float] = ()) -> TwoGroups | None:
+def clearest_groups(figures: Sequence[float], rows: Sequence[float] = ()) -> ClearestGroups | None:
     """The lowest and the highest group, or others that differ far more clearly; None if none has a figure.
 
     Parameters
@@ -43,7 +43,7 @@ def clearest_groups(figures: Sequence[float], rows: Sequence[float] = ()) -> Two
 
     Returns
     -------
-    TwoGroups or None
+    ClearestGroups or None
 
     Examples
     --------
@@ -57,9 +57,9 @@ def clearest_groups(figures: Sequence[float], rows: Sequence[float] = ()) -> Two
         return None
     order = sorted(known, key=lambda place: figures[place])
 
-    def apart(low: int, high: int) -> TwoGroups:
+    def apart(low: int, high: int) -> ClearestGroups:
         error = 1.0 / rows[low] + 1.0 / rows[high] if rows else 2.0
-        return TwoGroups((figures[high] - figures[low]) / math.sqrt(error), low, high)
+        return ClearestGroups((figures[high] - figures[low]) / math.sqrt(error), low, high)
 
     outermost = apart(order[0], order[-1])
     best = max((apart(*pair) for pair in combinations(order, 2)), default=outermost)
