@@ -51,6 +51,7 @@ def compare(
     covariates: Any = None,
     sample_weight: Any = None,
     missing: str = "error",
+    missing_groups: str = "error",
     strict: bool = False,
     min_rows: int | None = None,
     certify: bool | str = "auto",
@@ -103,6 +104,8 @@ def compare(
         Row weights.
     missing : {"error", "impute", "drop"}, default="error"
         What to do with missing values.
+    missing_groups : {"error", "drop"}, default="error"
+        Rows without a group: an error, or left out and counted in a note.
     strict : bool, default=False
         Columns that cannot be compared are an error, not a warning.
     min_rows : int, optional
@@ -198,6 +201,7 @@ def compare(
             blocks=blocks,
             covariates=covariates,
             missing=missing,
+            missing_groups=missing_groups,
             strict=strict,
             min_rows=min_rows,
             dates=dates,

@@ -23,7 +23,8 @@ from princdiff.result.groups import LEVEL, REST
 from princdiff.tables import Prepared, prepare
 
 _READING = (
-    "features", "exclude", "sample_weight", "blocks", "covariates", "missing", "strict", "min_rows", "dates",
+    "features", "exclude", "sample_weight", "blocks", "covariates", "missing", "missing_groups", "strict",
+    "min_rows", "dates",
 )  # fmt: skip
 _RUNNING = ("random_state", "rng", "n_jobs", "time_budget")
 

@@ -118,6 +118,8 @@ def test_demo(monkeypatch):
         (["--covariates", "age,height"], {"covariates": ["age", "height"]}),
         (["--weights", "mass"], {"sample_weight": "mass"}),
         (["--missing", "impute"], {"missing": "impute"}),
+        ([], {"missing_groups": "error"}),
+        (["--missing-groups", "drop"], {"missing_groups": "drop"}),
         (["--strict"], {"strict": True}),
         (["--min-rows", "30"], {"min_rows": 30}),
         (["--certify"], {"certify": True}),
@@ -148,6 +150,7 @@ def test_options_reach_compare(asked, options, expected, capsys):
         (["--features", "a,,b"], "names between commas"),
         (["--permute", "whole"], "needs --blocks"),
         (["--min-effect", "0.1"], "--fail-below, which is missing"),
+        (["--min-column-effect", "0.1"], "--fail-below, which is missing"),
         (["--fail-below", "0.01", "--permutations", "99"], "use at least 100"),
         (["--fail-below", "0.05", "--permutations", "0"], "no p-value can be below 0.05"),
         (["--zzz"], "there is no option --zzz (see"),
@@ -221,6 +224,7 @@ def test_the_decision_is_in_every_output(files, result, monkeypatch, capsys):
         "effect": 0.05,
         "reason": "p = 0.001 is below 0.05, but the effect 0.05 is below 0.1",
         "caution": "",
+        "min_column_effect": None,
     }
     for name in ("out.json", "saved.json"):
         assert load(name).decision.sentence == sentence
@@ -248,6 +252,41 @@ def test_a_truncated_table_passes_with_a_warning(files, capsys, rule, shift):
     assert err.startswith(start) if shift else err == ""
     decision = load("out.json").decision
     assert (decision.caution if decision else "") == err.removeprefix("warning: ").rstrip()
+
+
+@pytest.mark.parametrize(
+    ("rule", "code", "words"),
+    [
+        (["--min-column-effect", "0.5"], 1, "is below 0.05 and the largest size of a column, {size:.2g} of"),
+        (["--min-column-effect", "9"], 0, "is below 0.05, but the largest size of a column, {size:.2g} of"),
+        (["--min-effect", "0.1", "--min-column-effect", "9"], 0, "is at least 0.1, but the largest size"),
+        (["--min-effect", "9", "--min-column-effect", "0.5"], 0, "is below 9, but the largest size"),
+    ],
+)
+def test_a_rule_for_a_single_column(files, capsys, rule, code, words):
+    command = [
+        "compare",
+        "before.csv",
+        "after.csv",
+        *QUICK,
+        "--fail-below",
+        "0.05",
+        *rule,
+        "--save",
+        "o.json",
+    ]
+    assert main(command) == code
+    result = load("o.json")
+    named = result.columns[result.columns["selected"]]
+    assert words.format(size=named["effect"].max()) in capsys.readouterr().out
+    assert result.decision.min_column_effect == float(rule[-1])
+
+
+def test_a_rule_for_a_single_column_where_none_is_named(files, capsys):
+    pd.read_csv("before.csv").sample(frac=0.5, random_state=0).to_csv("half.csv", index=False)
+    rule = ["--fail-below", "0.05", "--min-column-effect", "0.1"]
+    assert main(["compare", "before.csv", "half.csv", *QUICK, *rule]) == 0
+    assert "no column was named" in capsys.readouterr().out
 
 
 def test_what_was_shown_needs_no_warning(files, capsys):

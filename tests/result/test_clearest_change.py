@@ -35,6 +35,17 @@ def test_a_value_that_became_frequent_is_told():
     assert row["effect"] > 0.5
 
 
+def test_where_mean_and_spread_speak_alike_the_mean_is_told():
+    # mean, spread, frequent value, ranks, smooth, all values, one value
+    assert clearest_kind("spread", np.array([28.0, 30.0, 0.0, 29.0, 28.0, 0.0, 0.0])) == "shift"
+    assert clearest_kind("spread", np.array([8.0, 30.0, 0.0, 9.0, 28.0, 0.0, 0.0])) == "spread"
+    values = np.concatenate([np.arange(100.0), 3 * np.arange(100.0)])
+    codes = np.repeat([0, 1], 100).astype(np.uint8)
+    change = clearest_change(values, codes, None, "spread", np.array([28.0, 30.0, 0.0, 20.0, 28.0, 0.0, 0.0]))
+    # Its size stays that of the whole difference.
+    assert change == Change("shift")
+
+
 def test_outliers_do_not_turn_a_shift_into_a_spread():
     rng = np.random.default_rng(1)
     before, after = rng.normal(size=1500), rng.normal(size=200) + 0.6

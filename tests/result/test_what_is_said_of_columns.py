@@ -56,6 +56,94 @@ def test_of_many_groups_the_lowest_and_the_highest_are_named():
     assert "in east to" in change and change.endswith("in west")
 
 
+def test_a_group_of_a_few_rows_does_not_stand_for_a_change():
+    rng = np.random.default_rng(8)
+    group = np.repeat(["north", "east", "south", "west", "few"], [200, 200, 200, 200, 5])
+    frame = pd.DataFrame({"group": group, "rain": rng.exponential(size=805) + 1.5 * (group == "west")})
+    frame["sky"] = np.where(rng.random(805) < 0.4 + 0.4 * (group == "west"), "blue", "grey")
+    frame.loc[group == "few", "sky"] = np.array(["blue", "blue", "blue", "blue", "blue"])
+    # The five lie outside of all other groups, by as little as chance gives.
+    frame.loc[group == "few", "rain"] = frame.loc[group == "west", "rain"].mean() + 0.2
+    for column in ("rain", "sky"):
+        change = said_of(frame, column)["change"]
+        assert "in west" in change and "in few" not in change
+
+
+def test_a_flag_with_gaps_determines_no_group_that_it_does_not():
+    rng = np.random.default_rng(9)
+    group = np.repeat(["control", "treated"], 100)
+    # As a lagged flag is: 1 and gaps in one group only, 0 in both.
+    lagged = np.where(group == "treated", 0.0, rng.choice([0.0, 1.0, np.nan], 200))
+    frame = pd.DataFrame({"group": group, "lagged": lagged, "noise": rng.normal(size=200)})
+    result = compare(frame, groups="group", missing="impute", n_permutations=99, random_state=0)
+    assert "lagged" in result.columns.loc[result.columns["selected"], "column"].tolist()
+    assert result.parameters["telling_columns"] == []
+    assert "determines" not in str(result)
+    frame["lagged"] = np.where(group == "treated", 0.0, rng.choice([1.0, np.nan], 200))
+    result = compare(frame, groups="group", missing="impute", n_permutations=99, random_state=0)
+    assert result.parameters["telling_columns"] == ["lagged"]
+    frame.loc[[0, 150], "lagged"] = np.nan
+    result = compare(frame, groups="group", missing="impute", n_permutations=99, random_state=0)
+    assert result.parameters["telling_columns"] == []
+
+
+def test_a_number_that_is_nearly_always_zero_is_told_by_its_share():
+    rng = np.random.default_rng(10)
+    group = np.repeat(["no", "yes"], [4000, 400])
+    some = rng.random(4400) < np.where(group == "yes", 0.05, 0.005)
+    boats = np.where(some, rng.integers(1, 7, 4400), 0)
+    row = said_of(pd.DataFrame({"group": group, "boats": boats}), "boats")
+    assert row["change"].startswith("0: 99") and row["kind"] == "value"
+    # Of the spread, which a few rows make, the size would be several times that.
+    assert row["effect"] < 0.6
+    # The same share, other amounts: that is no change of the share.
+    some = rng.random(4400) < 0.08
+    paid = np.where(some, np.where(group == "yes", 60, 20) + rng.integers(0, 9, 4400), 0)
+    assert said_of(pd.DataFrame({"group": group, "paid": paid}), "paid")["change"][:2] != "0:"
+
+
+def test_money_that_grows_and_spreads_is_told_by_its_mean():
+    rng = np.random.default_rng(11)
+    group = halves(400)
+    money = rng.exponential(np.where(group == "before", 100.0, 260.0))
+    row = said_of(pd.DataFrame({"group": group, "paid": money}), "paid")
+    assert row["kind"] == "shift" and row["change"].startswith("mean ")
+
+
+def test_money_with_many_gaps_is_told_by_its_median():
+    rng = np.random.default_rng(13)
+    group = np.repeat(["college", "school"], 500)
+    earned = np.exp(rng.normal(np.where(group == "college", 8.0, 6.0), 1.5))
+    earned[rng.random(1000) < 0.35] = np.nan
+    row = said_of(pd.DataFrame({"group": group, "earned": earned}), "earned", missing="impute")
+    medians = [np.nanmedian(earned[group == name]) for name in ("college", "school")]
+    assert row["kind"] == "shift"
+    assert row["change"].startswith(f"median {medians[0]:.0f} → {medians[1]:.3g}")
+    # A spread is still a spread.
+    width = rng.normal(size=1000) * np.where(group == "college", 1.0, 4.0)
+    width[rng.random(1000) < 0.35] = np.nan
+    row = said_of(pd.DataFrame({"group": group, "width": width}), "width", missing="impute")
+    assert row["change"].startswith("sd ")
+
+
+def test_what_ranks_saw_is_not_told_by_a_mean_that_did_not_see_it():
+    rng = np.random.default_rng(14)
+    group = halves(8000)
+    zero = rng.random(8000) < np.where(group == "before", 0.85, 0.95)
+    jobs = np.where(zero, 0.0, 0.1)
+    jobs[::500] = 50.0
+    row = said_of(pd.DataFrame({"group": group, "jobs": jobs}), "jobs")
+    assert "mean" not in row["change"] and row["change"].startswith(("0: 8", "0.1: 1", "90 % quantile"))
+
+
+def test_the_size_is_said_to_be_that_of_the_whole_difference():
+    rng = np.random.default_rng(12)
+    frame = pd.DataFrame({"group": halves(200), "v": rng.normal(size=200)})
+    frame.loc[frame["group"] == "after", "v"] *= 4
+    result = compare(frame, groups="group", n_permutations=99, random_state=0)
+    assert "size: of the whole difference, in spread and shape too" in " ".join(str(result).split())
+
+
 def test_gaps_do_not_hide_that_what_was_measured_differs():
     rng = np.random.default_rng(2)
     group = halves(800)

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 examples:
   princdiff compare before.csv after.csv --missing impute
-  princdiff compare big/*.parquet --groups month --memory 2GB --html report.html
-  princdiff compare visits.csv --groups visit --blocks patient --features age,weight --n-jobs 4
+  princdiff compare visits/*.parquet --groups visit --blocks patient --memory 2GB --html report.html
   princdiff compare march.csv april.csv --min-rows 500 --fail-below 0.01 --min-effect 0.1 --quiet    in CI
-
 exit codes: 0 no difference by the rule given, or no rule; 1 they differ by it; 2 bad input; 130 interrupted
 """
 _METHODS = "auto, energy, ...; an unknown name lists them"
@@ -92,6 +90,12 @@ def add(commands: argparse._SubParsersAction) -> None:
         type=types.not_negative,
         help="... and the effect is at least this many standard deviations",
     )
+    rule.add_argument(
+        "--min-column-effect",
+        metavar="E",
+        type=types.not_negative,
+        help="... and the size of a column that differs is at least this",
+    )
 
 
 def add_table_options(rows: argparse._ActionsContainer, *, grouped: bool) -> None:
@@ -133,6 +137,13 @@ def add_table_options(rows: argparse._ActionsContainer, *, grouped: bool) -> Non
     )
     if not grouped:
         return
+    rows.add_argument(
+        "--missing-groups",
+        choices=("error", "drop"),
+        default="error",
+        metavar="HOW",
+        help="rows without a group: error (default), drop (leave them out)",
+    )
     rows.add_argument("--sample-weight", "--weights", metavar="COL", help="column of row weights")
     rows.add_argument("--blocks", metavar="COL", help="column of pairs, strata or donors")
     rows.add_argument(
@@ -250,6 +261,7 @@ def _run(arguments: argparse.Namespace) -> int:
         result = compare(
             *_tables(arguments),
             groups=arguments.groups,
+            missing_groups=arguments.missing_groups,
             memory=arguments.memory,
             checkpoint=arguments.checkpoint,
             blocks=arguments.blocks,
@@ -263,7 +275,8 @@ def _run(arguments: argparse.Namespace) -> int:
         from princdiff.result.pass_or_fail import decide
 
         # Kept with the result: a file or a report that says "differ" has to explain why the job passed.
-        result = replace(result, decision=decide(result, arguments.fail_below, arguments.min_effect))
+        rule = (arguments.fail_below, arguments.min_effect, arguments.min_column_effect)
+        result = replace(result, decision=decide(result, *rule))
     _print_answer(result, caught, arguments)
     written = _write(result, arguments)
     decision = result.decision
@@ -373,6 +386,8 @@ def check_rule(arguments: argparse.Namespace) -> None:
     if limit is None:
         if arguments.min_effect is not None:
             raise ValueError("--min-effect is a part of the rule of --fail-below, which is missing")
+        if arguments.min_column_effect is not None:
+            raise ValueError("--min-column-effect is a part of the rule of --fail-below, which is missing")
         return
     if 1 / (count + 1) >= limit:
         enough = int(1 / limit + 1e-9)

@@ -310,6 +310,7 @@ RULES: dict[str, Rule] = {
     "effort": Choice("fast", "default", "thorough"),
     "permute": Choice("auto", "within", "whole"),
     "missing": Choice("error", "impute", "drop"),
+    "missing_groups": Choice("error", "drop"),
     "certify": Choice(True, False, "auto"),
     "subsample": Either(Whole(100), "auto", None),
     "features": Either(Names(), None),

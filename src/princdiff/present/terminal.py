@@ -121,6 +121,8 @@ def column_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     names = wording.group_names(result)
     if len(names) <= MOST_ARROWS:
         remarks.append(f"from {' to '.join(shorten(printable(name), 30) for name in names)}")
+    # Beside a mean the size would be taken for that of the means.
+    remarks.append("size: of the whole difference, in spread and shape too")
     if "adjusted p" in lines[0]:
         remarks.append("adjusted p: adjusted for the number of columns tested")
     return lines + [screen.dim(line) for line in (screen.prose("; ".join(remarks)) if remarks else [])]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 GAP = "  "
 # How messages of the library call an argument, and how the command line does.
 _OPTIONS = (
+    (re.compile(r"\bmissing_groups='(\w+)'"), r"--missing-groups \1"),
     (re.compile(r"\b(missing|dates|permute|error|scale)='(\w+)'"), r"--\1 \2"),
     (re.compile(r"\bcertify=True\b"), "--certify"),
     (re.compile(r"\bsample_weight=|(?<![-\w])weights="), "--sample-weight"),

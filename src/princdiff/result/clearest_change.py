@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from princdiff.data.column_ranks import normal_quantiles
 from princdiff.inference.feature_columns import STATISTICS
 from princdiff.inference.intervals import FEWEST_ROWS, QUANTILES, quantile_name
-from princdiff.result.effects import beyond_chance, is_stepped, level_effects
+from princdiff.result.clearest_groups import clearest_groups
+from princdiff.result.effects import beyond_chance, is_stepped, level_effects, rows_that_count
 
 # How much a statistic's score counts, on the scale of log p-values: a shift is easier to picture than the
 # share of a value, and both than a change of shape, which every clear difference shows too.
@@ -83,15 +84,25 @@ def clearest_kind(kind: str, scores: NDArray[np.float64]) -> str:
     'value'
     >>> clearest_kind("spread", np.array([1.0, 30.0, 0.0, 9.0, 28.0, 0.0, 0.0]))
     'spread'
+    >>> clearest_kind("spread", np.array([28.0, 30.0, 0.0, 29.0, 28.0, 0.0, 0.0]))
+    'shift'
     """
     if scores.max() <= 0:
         return kind
+    clear = _clarity(scores)
+    best = max(clear, key=lambda name: clear[name])
+    if kind == "spread" and clear["shift"] >= _AS_CLEAR * clear[best]:
+        # Money that grows spreads as it grows, and what it was on average is asked for first.
+        return "shift"
+    return kind if clear.get(kind, 0.0) >= _AS_CLEAR * clear[best] else best
+
+
+def _clarity(scores: NDArray[np.float64]) -> dict[str, float]:
+    """How clearly each kind of change speaks."""
     own = dict(zip(STATISTICS, scores.tolist(), strict=True))
-    clear = {
+    return {
         name: _EASY[name] * max(own[statistic] for statistic in behind) for name, behind in _BEHIND.items()
     }
-    best = max(clear, key=lambda name: clear[name])
-    return kind if clear.get(kind, 0.0) >= _AS_CLEAR * clear[best] else best
 
 
 def clearest_change(
@@ -129,36 +140,56 @@ def clearest_change(
     ('value', 5.0, [0.1, 0.8])
     """
     own = dict(zip(STATISTICS, scores.tolist(), strict=True))
+    if kind == "spread" and scores.max() <= 0:
+        return _moved_in_ranks(values, codes, weights)
     shown = clearest_kind(kind, scores)
-    if shown == "value" or (shown in ("shape", "spread") and _is_of_values(values, shown, own)):
+    if shown == "value" or (shown in _BEHIND and _is_of_values(values, shown, own)):
         return _changed_value(values, codes, weights)
     by_ranks = shown == "shift" and own["mean"] < _MEAN_SEEN * own["ranks"]
     if shown == kind and not by_ranks and kind != "shape":
         return None
     effect = None
-    if shown != kind:
+    clear = _clarity(scores)
+    if shown != kind and clear.get(kind, 0.0) < _AS_CLEAR * max(clear.values()):
         effect = float(np.sqrt(beyond_chance(normal_quantiles(values)[None], codes, weights).total[0]))
     if shown == "shape" or by_ranks:
         # A shift that the median hardly shows, and the whole distribution does, is one of other quantiles.
         elsewhere = shown == "shape" or own["smooth"] > _MORE_THAN_A_SHIFT * own["ranks"]
-        measure, figures = _changed_quantile(values, codes, weights, QUANTILES if elsewhere else (0.5,))
-        if max(figures) > min(figures):
-            return Change(shown, measure, figures, effect)
-        if shown == "shape":
-            return _changed_value(values, codes, weights)
+        for levels in (QUANTILES,) if elsewhere else ((0.5,), QUANTILES):
+            measure, figures = _changed_quantile(values, codes, weights, levels)
+            if max(figures) > min(figures):
+                return Change(shown, measure, figures, effect)
+        # No quantile moves, and what ranks saw is not in the mean.
+        return _changed_value(values, codes, weights)
     return Change(shown, effect=effect)
+
+
+def _moved_in_ranks(
+    values: NDArray[np.float64], codes: NDArray[np.uint8], weights: NDArray[np.float64] | None
+) -> Change | None:
+    """The median, where a change of spread that no statistic was asked about is a shift without its tails."""
+    parts = beyond_chance(normal_quantiles(values)[None], codes, weights)
+    total = float(parts.total[0])
+    if float(parts.location[0]) <= total / 2:
+        return None
+    measure, figures = _changed_quantile(values, codes, weights, (0.5,))
+    return Change("shift", measure, figures, total**0.5) if max(figures) > min(figures) else None
 
 
 def _is_of_values(values: NDArray[np.float64], shown: str, scores: dict[str, float]) -> bool:
     """Whether a change of shape or spread is better told by the share of one value.
 
     So it is of a number of steps, where the shape changed or the values speak at least as clearly as the
-    spread, and of one that takes the same value in most rows.
+    spread, and of one that takes the same value in most rows. A shift of the latter, too, is one of that
+    share where the share speaks as clearly: its mean and spread are those of a few rows.
     """
-    stepped = is_stepped(values)
+    of_values = max(scores[name] for name in _BEHIND["value"])
+    if shown == "shift" and of_values < _AS_CLEAR * max(scores[name] for name in _BEHIND["shift"]):
+        return False
+    stepped = shown != "shift" and is_stepped(values)
     if shown == "shape":
         return stepped
-    if stepped and max(scores[name] for name in _BEHIND["value"]) >= scores["spread"] > 0:
+    if stepped and of_values >= scores["spread"] > 0:
         return True
     counts = np.unique(values, return_counts=True)[1]
     return bool(counts.max() >= _ALMOST_ALWAYS * len(values))
@@ -187,7 +218,8 @@ def _changed_quantile(
     weights: NDArray[np.float64] | None,
     levels: tuple[float, ...],
 ) -> tuple[str, list[float]]:
-    """The quantile that moved most, beside how far rows lie apart where it is."""
+    """The quantile that moved most clearly, beside how far rows lie apart where it is."""
+    rows = rows_that_count(codes, weights, int(codes.max()) + 1).tolist()
     found: dict[float, list[float]] = {}
     moved: dict[float, float] = {}
     for level in levels:
@@ -197,7 +229,9 @@ def _changed_quantile(
         ]
         around = weighted_quantiles(values, weights, level + np.array([-_NEARBY, _NEARBY]))
         found[level] = figures
-        moved[level] = (max(figures) - min(figures)) / max(around[1] - around[0], np.finfo(float).tiny)
+        apart = clearest_groups(figures, rows)
+        clarity = 0.0 if apart is None else apart.clarity
+        moved[level] = clarity / max(around[1] - around[0], np.finfo(float).tiny)
     best = max(moved, key=lambda level: moved[level])
     return quantile_name(best), found[best]
 

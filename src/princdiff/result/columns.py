@@ -17,7 +17,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from princdiff.result.clearest_change import Change
-from princdiff.result.effects import level_effects
+from princdiff.result.clearest_groups import clearest_groups
+from princdiff.result.effects import level_effects, rows_that_count
 from princdiff.result.shift_spread_shape import Kind
 from princdiff.tables import Coding
 
@@ -33,7 +34,7 @@ NOTHING = "–"
 _GROUP_LENGTH = 20
 _IN_PERCENT = r"\(([+-][^()]* %)\)"
 MOST_ARROWS = 3
-"""With more groups a chain of arrows is not read: the lowest and the highest are shown."""
+"""With more groups a chain of arrows is not read: the two that differ most clearly are shown."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,19 @@ class ColumnFacts:
     def deviations(self, feature: int) -> list[float]:
         """Standard deviation of a feature in each group."""
         return [float(self._arrays[f"sd {group}"][feature]) for group in self.groups]
+
+    @cached_property
+    def rows(self) -> list[float]:
+        """Rows of each group that count."""
+        return rows_that_count(self.codes, self.weights, len(self.groups)).tolist()
+
+    def from_to(self, values: Sequence[float], texts: Sequence[str]) -> str:
+        """Figures of the groups, from what to what."""
+        return from_to(values, texts, self.groups, self.rows)
+
+    def proportions(self, values: Sequence[float]) -> str:
+        """Proportions of the groups, from what to what."""
+        return self.from_to(values, percentages(values))
 
     @cached_property
     def _arrays(self) -> dict[str, NDArray[np.float64]]:
@@ -195,10 +209,10 @@ def _described(
     part = coding.feature_levels[value - members.start]
     if facts.flags[value]:
         # Of zeros and ones, the ones.
-        change = proportions(facts.means(value), facts.groups)
+        change = facts.proportions(facts.means(value))
         change = change if part else f"1: {change}"
     elif value in facts.changes and facts.changes[value].measure:
-        change = _clearest(facts.changes[value], coding, facts.groups)
+        change = _clearest(facts.changes[value], coding, facts.groups, facts.rows)
     else:
         change = _moved(facts, value, kinds[value], coding.type == "ordered")
     if part:
@@ -226,10 +240,10 @@ def _category(coding: Coding, members: range, facts: ColumnFacts) -> _Descriptio
         # Two levels have one feature, a constant has one level.
         rest = np.maximum(1 - shares, 0.0)
         whole = level_effects(np.column_stack([rest, shares]), facts.codes, facts.weights)[1]
-        change = f"{unmistakable(names[0])}: {proportions(shares[:, 0].tolist(), facts.groups)}"
+        change = f"{unmistakable(names[0])}: {facts.proportions(shares[:, 0].tolist())}"
         return _Description(coding.type, "proportion", whole, change)
     single, whole = level_effects(shares, facts.codes, facts.weights)
-    moved = np.ptp(shares, axis=0)
+    moved = np.array([level_clarity(level, facts.rows) for level in shares.T])
     # In points and not beside its chance error, by which the rarest level would be shown first.
     order = np.lexsort((-single, -moved))
     rows = facts.features.iloc[list(members)]
@@ -237,32 +251,37 @@ def _category(coding: Coding, members: range, facts: ColumnFacts) -> _Descriptio
     # Levels that differ clearly; where none does, the one that moved most.
     shown = [level for level in order if named[level]][:_SHOWN_LEVELS] or [int(order[0])]
     texts = [
-        f"{unmistakable(names[level])} {proportions(shares[:, level].tolist(), facts.groups)}"
-        for level in shown
+        f"{unmistakable(names[level])} {facts.proportions(shares[:, level].tolist())}" for level in shown
     ]
     return _Description(coding.type, "proportion", whole, ", ".join(texts))
 
 
 def _missing(facts: ColumnFacts, feature: int) -> str:
-    return f"missing {proportions(facts.means(feature), facts.groups)}"
+    return f"missing {facts.proportions(facts.means(feature))}"
 
 
-def _clearest(change: Change, coding: Coding, groups: Sequence[str] = ()) -> str:
+def level_clarity(shares: NDArray[np.float64], rows: Sequence[float]) -> float:
+    """How clearly the share of a level moved, in points beside the chance error of the two groups."""
+    apart = clearest_groups(shares.tolist(), rows)
+    return 0.0 if apart is None else apart.clarity
+
+
+def _clearest(change: Change, coding: Coding, groups: Sequence[str] = (), rows: Sequence[float] = ()) -> str:
     """What changed most clearly in a number."""
     if change.value is not None:
         ordered = coding.type == "ordered" and coding.levels is not None
         name = coding.levels[int(change.value)] if ordered and coding.levels else number(change.value)
-        return f"{unmistakable(name)}: {proportions(change.figures, groups)}"
-    return f"{change.measure} {from_to(change.figures, numbers(change.figures), groups)}"
+        return f"{unmistakable(name)}: {from_to(change.figures, percentages(change.figures), groups, rows)}"
+    return f"{change.measure} {from_to(change.figures, numbers(change.figures), groups, rows)}"
 
 
 def _moved(facts: ColumnFacts, feature: int, kind: str, ordered: bool) -> str:
     """A number: its means, or its standard deviations where the spread changed."""
     if kind == "spread":
         deviations = facts.deviations(feature)
-        return f"sd {from_to(deviations, numbers(deviations), facts.groups)}"
+        return f"sd {facts.from_to(deviations, numbers(deviations))}"
     means = facts.means(feature)
-    text = f"mean {from_to(means, numbers(means), facts.groups)}"
+    text = f"mean {facts.from_to(means, numbers(means))}"
     # Of a year, a temperature or a logarithm zero is no size, and a part of it means nothing.
     sized = 0 <= facts.lowest[feature] <= _SIZED * min(means) and min(means) > 0
     if kind == "shift" and len(means) == 2 and sized and not ordered:
@@ -311,7 +330,7 @@ def _parts(change: str) -> list[str]:
     return re.findall(r'(?:"[^"]*"|[^;,"]|[;,](?! )|")+', change) or [change]
 
 
-def proportions(values: Sequence[float], groups: Sequence[str] = ()) -> str:
+def proportions(values: Sequence[float]) -> str:
     """Proportions as percentages, from what to what.
 
     Examples
@@ -319,28 +338,29 @@ def proportions(values: Sequence[float], groups: Sequence[str] = ()) -> str:
     >>> proportions([0.15, 0.61]), proportions([0.0101, 0.0148]), proportions([0.0, 0.01])
     ('15 % → 61 %', '1.0 % → 1.5 %', '0 % → 1 %')
     """
-    return from_to(values, percentages(values), groups)
+    return from_to(values, percentages(values))
 
 
-def from_to(values: Sequence[float], texts: Sequence[str], groups: Sequence[str] = ()) -> str:
-    """Figures of the groups in their order; of many groups the lowest and the highest, and whose they are.
+def from_to(
+    values: Sequence[float], texts: Sequence[str], groups: Sequence[str] = (), rows: Sequence[float] = ()
+) -> str:
+    """Figures of the groups in their order; of many groups the two that differ most clearly.
 
     Examples
     --------
     >>> from_to([1, 3, 2], ["1", "3", "2"]), from_to([1, 4, 0, 2], ["1 %", "4 %", "0 %", "2 %"])
     ('1 → 3 → 2', '0 % to 4 %')
-    >>> from_to([1, 4, 0, 2], ["1", "4", "0", "2"], ["north", "east", "south", "west"])
-    '0 in south to 4 in east'
+    >>> from_to([1, 4, 0, 2], ["1", "4", "0", "2"], ["north", "east", "south", "west"], [99, 99, 5, 99])
+    '1 in north to 4 in east'
     """
     if len(values) <= MOST_ARROWS:
         return ARROW.join(texts)
-    known = [place for place in range(len(values)) if not math.isnan(values[place])]
-    if not known:
+    apart = clearest_groups(values, rows)
+    if apart is None:
         return NOTHING
-    order = sorted(known, key=lambda place: values[place])
     named = [
         f"{texts[place]} in {_short_group(groups[place])}" if groups else texts[place]
-        for place in (order[0], order[-1])
+        for place in (apart.low, apart.high)
     ]
     return " to ".join(named)
 

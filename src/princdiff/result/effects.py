@@ -67,11 +67,9 @@ def chance_size(codes: NDArray[np.uint8], weights: NDArray[np.float64] | None = 
     >>> chance_size(np.repeat([0, 1], [20, 5]).astype(np.uint8))
     0.25
     """
-    mass = np.ones(len(codes)) if weights is None else weights
     n_groups = int(codes.max()) + 1
-    share = np.bincount(codes, mass, n_groups)
-    # Kish's number of rows that count.
-    rows = share**2 / np.bincount(codes, mass**2, n_groups)
+    share = np.bincount(codes, weights, n_groups).astype(np.float64)
+    rows = rows_that_count(codes, weights, n_groups)
     share = share / share.sum()
     total = pairs = 0.0
     for g in range(n_groups):
@@ -79,6 +77,21 @@ def chance_size(codes: NDArray[np.uint8], weights: NDArray[np.float64] | None = 
             total += share[g] * share[h] * (1 / rows[g] + 1 / rows[h])
             pairs += share[g] * share[h]
     return float(total / pairs)
+
+
+def rows_that_count(
+    codes: NDArray[np.uint8], weights: NDArray[np.float64] | None, n_groups: int
+) -> NDArray[np.float64]:
+    """Rows of each group; of weighted rows as many unweighted ones as say as much (Kish).
+
+    Examples
+    --------
+    >>> rows_that_count(np.array([0, 0, 1, 1], dtype=np.uint8), np.array([1.0, 1.0, 3.0, 1.0]), 2)
+    array([2. , 1.6])
+    """
+    mass = np.ones(len(codes)) if weights is None else weights
+    share, squares = np.bincount(codes, mass, n_groups), np.bincount(codes, mass**2, n_groups)
+    return np.divide(share**2, squares, out=np.zeros(n_groups), where=squares > 0)
 
 
 def beyond_chance(

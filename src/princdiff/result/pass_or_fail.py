@@ -37,6 +37,8 @@ class DecisionPart:
         What was compared with them.
     reason : str
         The same in words.
+    min_column_effect : float
+        ... and the size of a column that was named at least this; NaN where the rule does not ask for it.
     caution : str
         Where the groups passed, but have so few rows that a difference as large as asked for could hardly
         have been shown: the same in words.
@@ -50,6 +52,7 @@ class DecisionPart:
     effect: float
     reason: str
     caution: str = ""
+    min_column_effect: float = math.nan
 
     @property
     def sentence(self) -> str:
@@ -57,7 +60,12 @@ class DecisionPart:
         return f"Decision: {_SENTENCES[self.outcome]}: {self.reason} (exit code {self.exit_code})."
 
 
-def decide(result: DifferenceResult, fail_below: float, min_effect: float | None = None) -> DecisionPart:
+def decide(
+    result: DifferenceResult,
+    fail_below: float,
+    min_effect: float | None = None,
+    min_column_effect: float | None = None,
+) -> DecisionPart:
     """Apply a rule: the groups differ if the p-value is small and the effect is large.
 
     Parameters
@@ -68,6 +76,8 @@ def decide(result: DifferenceResult, fail_below: float, min_effect: float | None
         The p-value has to be below this.
     min_effect : float, optional
         The effect has to be at least this; default any.
+    min_column_effect : float, optional
+        The size of one of the columns that were named has to be at least this; default any.
 
     Returns
     -------
@@ -84,14 +94,18 @@ def decide(result: DifferenceResult, fail_below: float, min_effect: float | None
     """
     small = result.pvalue < fail_below
     large = min_effect is None or result.effect >= min_effect
+    column, size = _largest_column(result)
+    enough = min_column_effect is None or size >= min_column_effect
     reached = result.test.smallest_attainable_pvalue
     reached = 1.0 if math.isnan(reached) else reached
-    if large and not small and reached >= fail_below:
+    if large and enough and not small and reached >= fail_below:
         outcome: Outcome = "undecided"
         reason = f"no p-value below {reached:.2g} was possible in the test that was made"
     else:
-        outcome = "failed" if large and small else "passed"
+        outcome = "failed" if large and enough and small else "passed"
         reason = _comparisons(result, fail_below, min_effect, small, large)
+        if min_column_effect is not None:
+            reason += _column_in_words(column, size, min_column_effect, small and large)
     return DecisionPart(
         outcome=outcome,
         exit_code=EXIT_CODES[outcome],
@@ -100,7 +114,27 @@ def decide(result: DifferenceResult, fail_below: float, min_effect: float | None
         pvalue=result.pvalue,
         effect=result.effect,
         reason=reason,
-        caution="" if small or outcome != "passed" else _caution(result, min_effect),
+        caution="" if small or outcome != "passed" else _caution(result, min_effect or min_column_effect),
+        min_column_effect=math.nan if min_column_effect is None else min_column_effect,
+    )
+
+
+def _largest_column(result: DifferenceResult) -> tuple[str, float]:
+    """The column named whose difference is largest, and its size; nothing where none was named."""
+    named = result.columns[result.columns["selected"].astype(bool)]
+    if named.empty:
+        return "", -math.inf
+    best = named.loc[named["effect"].idxmax()]
+    return str(best["column"]), float(best["effect"])
+
+
+def _column_in_words(column: str, size: float, least: float, otherwise: bool) -> str:
+    enough = size >= least
+    joint = " and" if otherwise == enough else ", but"
+    if not column:
+        return f"{joint} no column was named"
+    return f"{joint} the largest size of a column, {size:.2g} of {column!r}, is " + (
+        f"at least {least:g}" if enough else f"below {least:g}"
     )
 
 

@@ -32,7 +32,7 @@ def telling_columns(prepared: Prepared, facts: ColumnFacts) -> list[str]:
     for coding in facts.codings:
         members = range(start, start + len(coding.features))
         start = members.stop
-        if coding.one_hot or facts.flags[members.start]:
+        if coding.one_hot or (facts.flags[members.start] and not coding.indicator):
             shares = np.array([facts.means(feature) for feature in members]).T
             if len(members) == 1:
                 shares = np.column_stack([1 - shares, shares])
@@ -41,6 +41,9 @@ def telling_columns(prepared: Prepared, facts: ColumnFacts) -> list[str]:
         else:
             # A number that tells the groups apart differs, so others need not be looked at.
             telling = bool(selected[members.start]) and _number_tells(prepared, members.start)
+            if telling and coding.indicator:
+                # Gaps of two groups tell nothing of their rows.
+                telling = sum(share > 0 for share in facts.means(members[-1])) <= 1
         if telling:
             found.append(coding.column)
     return found

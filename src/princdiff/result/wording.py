@@ -179,7 +179,8 @@ def _pairs_sentence(result: DifferenceResult, also: bool) -> list[str]:
 def pair_change(result: DifferenceResult, row: Mapping[Any, Any] | pd.Series) -> str:
     """How a pair goes together in the groups."""
     values = [float(row[f"dependence {group}"]) for group in result.groups]
-    return f"correlation {from_to(values, correlations(values), list(result.groups))}"
+    rows = list(result.groups.values())
+    return f"correlation {from_to(values, correlations(values), list(result.groups), rows)}"
 
 
 def named_pairs(result: DifferenceResult) -> pd.DataFrame:

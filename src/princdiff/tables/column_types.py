@@ -25,7 +25,7 @@ from princdiff.tables.identifiers import (
 )
 from princdiff.tables.levels import MAX_LEVELS, Levels
 
-_ONCE = "looks like an identifier: every value occurs once"
+_IDENTIFIER = "looks like an identifier: every value occurs once"
 # Of ten different values, eight numbers: then the other two are slips, not categories.
 _DIRTY_LEVELS, _DIRTY_SHARE = 10, 0.8
 # An entry that this many rows share, in a column of so few values, is a category and no slip.
@@ -212,11 +212,22 @@ def _classify_numbers(name: str, parts: Sequence[Part], groups: NDArray, asked: 
         names_identifier(name) and bool((numbers == np.floor(numbers))[~np.isnan(numbers)].all())
     )
     if not asked and (name == ROW_NAMES or (whole and is_numbering(name, numbers, groups))):
-        return Column(name, reason=_ONCE)
+        return Column(name, reason=_once(numbers))
     if not asked and whole and names_units(name, numbers, groups):
         return Column(name, reason=_units_reason(name))
     two = two_valued(numbers)
     return Column(name, numbers=None if two else numbers, levels=two, remark=_remark(parts))
+
+
+def _once(values: NDArray) -> str:
+    """Why a column that numbers or names rows is left out; a value may recur in another group."""
+    known = values[~np.isnan(values)] if values.dtype.kind == "f" else values
+    return _IDENTIFIER if len(np.unique(known)) == len(known) else f"{_IDENTIFIER} in a group"
+
+
+def is_about_rows(reason: str) -> bool:
+    """Whether a column was left out because it names or dates rows."""
+    return reason.startswith(_IDENTIFIER) or reason == NOT_COMPARED
 
 
 def _units_reason(name: str) -> str:
@@ -257,7 +268,7 @@ def _classify_levels(
     count, rows = len(levels.names), int(present.sum())
     if not declared and count > 2 and distinct_pairs(levels.codes[present], groups[present]) >= 3:
         wordy = np.mean([len(level.split()) for level in levels.names]) > 3
-        return Column(name, reason="free text" if wordy else _ONCE)
+        return Column(name, reason="free text" if wordy else _once(levels.codes[present]))
     if not rules.asked and names_units(name, np.where(present, levels.codes, np.nan), groups):
         return Column(name, reason=_units_reason(name))
     most = min(MAX_LEVELS, max(10, rows // 2))

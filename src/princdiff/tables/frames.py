@@ -116,6 +116,24 @@ class Table:
             values = self.values[:, [place[name] for name in names]]
         return replace(self, values=values, columns=tuple(names))
 
+    def take_rows(self, index: NDArray[np.intp]) -> Table:
+        """The table with some of its rows, in their order."""
+        written = self.written
+        if isinstance(self.values, pd.DataFrame):
+            values: Any = self.values.iloc[index]
+        elif isinstance(self.values, LazyColumns):
+            values = self.values.rows(index)
+        elif isinstance(self.values, StoredColumns):
+            values = self.values.stored_rows(index)
+        else:
+            values = self.values[index]
+        return replace(
+            self,
+            values=values,
+            about=None if self.about is None else self.about.iloc[index],
+            written=None if written is None else lambda name: written(name).iloc[index],
+        )
+
 
 def listed(names: Iterable[Any], shown: int = _SHOWN) -> str:
     """Some names as words: "'a', 'b' and 3 more"."""

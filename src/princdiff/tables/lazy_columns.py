@@ -52,6 +52,10 @@ class LazyColumns(ABC):
         other.columns, other.shape = tuple(key), (self.shape[0], len(key))
         return other
 
+    def rows(self, index: NDArray[np.intp]) -> LazyColumns:
+        """The table with some of its rows."""
+        return _SomeRows(self, index)
+
     @abstractmethod
     def texts(self, name: str) -> tuple[NDArray[np.int32] | None, list[str]]:
         """Positions of every row's text (-1: missing) and the texts; None for columns that are not text.
@@ -62,6 +66,27 @@ class LazyColumns(ABC):
     @abstractmethod
     def _series(self, name: str) -> pd.Series:
         """A column that is not text, whole."""
+
+
+class _SomeRows(LazyColumns):
+    """Some of the rows of a table out of memory."""
+
+    def __init__(self, whole: LazyColumns, index: NDArray[np.intp]) -> None:
+        self.memory, self.columns = whole.memory, whole.columns
+        self.shape = (len(index), whole.shape[1])
+        self._whole, self._index = whole, index
+
+    def texts(self, name: str) -> tuple[NDArray[np.int32] | None, list[str]]:
+        codes, levels = self._whole.texts(name)
+        if codes is None or len(levels) > MOST_TEXTS:
+            return codes, levels
+        # Texts of the other rows are no levels of these.
+        seen, own = np.unique(codes[self._index], return_inverse=True)
+        texts = [levels[code] for code in seen if code >= 0]
+        return (own - int(len(texts) < len(seen))).astype(np.int32), texts
+
+    def _series(self, name: str) -> pd.Series:
+        return self._whole._series(name).iloc[self._index].reset_index(drop=True)
 
 
 class TextCodes:

@@ -11,25 +11,23 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from princdiff.data.validate import check_choice
 from princdiff.tables import messages
-from princdiff.tables.alignment import align, matching
+from princdiff.tables.alignment import align
 from princdiff.tables.column_info import ColumnInfo, describe
-from princdiff.tables.column_types import Column, Rules
-from princdiff.tables.column_values import read_column
-from princdiff.tables.encoding import Coding, FeatureKind, codings_of, expand, feature_names, recode
-from princdiff.tables.frames import Table, listed, plural
+from princdiff.tables.column_types import Column, Rules, is_about_rows
+from princdiff.tables.encoding import Coding, FeatureKind, codings_of, expand, feature_names
+from princdiff.tables.frames import Table
 from princdiff.tables.large_tables import open_table
-from princdiff.tables.levels import Levels
 from princdiff.tables.pooled_columns import Pool, bad_cells, gather
-from princdiff.tables.readers import read
 from princdiff.tables.roles import Layout, Roles, assign_roles
+from princdiff.tables.rows_in_pairs import note_matched
 from princdiff.tables.units import warn_of_cells_without_blocks
 
 Missing = Literal["error", "impute", "drop"]
+MissingGroups = Literal["error", "drop"]
 Dates = Literal["skip", "parts"]
 
 
@@ -193,6 +191,8 @@ class Reading:
     missing : {"error", "impute", "drop"}
         Missing values, blank text among them: an error; filled with the median over all rows and marked in a
         feature of their own (a category: one more level); or their rows left out.
+    missing_groups : {"error", "drop"}
+        Rows without a group: an error, or left out.
     dates : {"skip", "parts"}
         Columns of dates and times: left out, or compared by the parts that vary: year, month, weekday (Monday
         is 0), hour, and days since the first date of the table.
@@ -211,6 +211,7 @@ class Reading:
     blocks: Any = None
     covariates: Any = None
     missing: Missing = "error"
+    missing_groups: MissingGroups = "error"
     dates: Dates = "skip"
     strict: bool = False
     memory: int | None = None
@@ -218,6 +219,7 @@ class Reading:
 
     def __post_init__(self) -> None:
         check_choice("missing", self.missing, ("error", "impute", "drop"))
+        check_choice("missing_groups", self.missing_groups, ("error", "drop"))
         check_choice("dates", self.dates, ("skip", "parts"))
 
 
@@ -230,8 +232,8 @@ def prepare(X: Any, Y: Any = None, **options: Any) -> Prepared:
         Two tables with the same columns, in any order, or only `X` together with `groups`. Files: csv, tsv
         (also .gz), parquet, feather, npz, npy, h5ad, zarr. Sparse tables stay sparse.
     **options
-        Fields of `Reading`: groups, features, exclude, weights, blocks, covariates, missing, dates, strict,
-        memory, min_rows.
+        Fields of `Reading`: groups, features, exclude, weights, blocks, covariates, missing,
+        missing_groups, dates, strict, memory, min_rows.
 
     Returns
     -------
@@ -271,9 +273,18 @@ def prepare(X: Any, Y: Any = None, **options: Any) -> Prepared:
     reading = Reading(**options)
     tables = _read_all(X, Y, reading.groups, reading.memory)
     layout = Layout(tuple(table.label for table in tables), tuple(table.n_rows for table in tables))
-    roles = before = assign_roles(
-        tables, layout, reading.groups, reading.weights, reading.blocks, reading.covariates
+    roles, layout = assign_roles(
+        tables,
+        layout,
+        reading.groups,
+        reading.weights,
+        reading.blocks,
+        reading.covariates,
+        reading.missing_groups,
     )
+    before = roles
+    if layout.kept is not None:
+        tables = [table.take_rows(layout.kept) for table in tables]
     if roles.blocks is None:
         column = reading.groups if isinstance(reading.groups, str) else None
         warn_of_cells_without_blocks([table.about for table in tables], column, roles.codes)
@@ -286,6 +297,9 @@ def prepare(X: Any, Y: Any = None, **options: Any) -> Prepared:
     messages.refuse_infinite(pool, layout)
     messages.note_left_out(left_out, pool.order, notes, error=reading.strict or asked)
     messages.note_remarks(remarkable, notes)
+    if roles.blocks is None:
+        names_rows = [name for name, reason in left_out.items() if is_about_rows(reason)]
+        note_matched(tables, names_rows, roles.codes, notes)
     pool, roles, kept, holes, counts = _settle_missing(pool, roles, layout, holes, reading.missing, notes)
     if reading.min_rows is not None:
         messages.refuse_few_rows(roles, reading.min_rows)
@@ -310,7 +324,7 @@ def prepare(X: Any, Y: Any = None, **options: Any) -> Prepared:
         feature_levels=tuple(level for coding in codings for level in coding.feature_levels),
         column_info=info,
         codings=tuple(codings),
-        kept=kept,
+        kept=layout.rows[kept],
         table_sizes=layout.sizes,
         left_out=left_out,
         missing=counts,
@@ -384,108 +398,3 @@ def _settle_missing(
     messages.refuse_missing(holes if missing == "error" else {}, layout, roles)
     messages.refuse_gaps(roles.gaps, layout)
     return pool, roles, kept, holes, counts
-
-
-@dataclass(frozen=True, eq=False)
-class Encoded:
-    """Later rows, encoded as earlier ones were.
-
-    Attributes
-    ----------
-    rows : array or CSR matrix of shape (n_rows, n_features)
-        Finite numbers.
-    kept : array of shape (n_rows,)
-        Number of each row in the input.
-    notes : tuple of str
-        What was dropped, filled or not known.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from princdiff.tables import encode, prepare
-    >>> frame = pd.DataFrame({"age": [31.5, 40.2, 28.9, 55.1] * 3, "city": ["Bern", "Basel", "Chur"] * 4})
-    >>> prepared = prepare(frame, groups=["a", "a", "b", "b"] * 3)
-    >>> encode(frame.head(2), prepared.codings).rows
-    array([[31.5,  0. ,  1. ,  0. ],
-           [40.2,  1. ,  0. ,  0. ]])
-    """
-
-    rows: Any
-    kept: NDArray[np.intp]
-    notes: tuple[str, ...] = ()
-
-
-def encode(source: Any, codings: Sequence[Coding], *, missing: Missing = "error") -> Encoded:
-    """Encode other rows exactly as those that `prepare` saw.
-
-    Parameters
-    ----------
-    source : path, DataFrame (pandas or polars), array, scipy.sparse matrix, AnnData
-        Rows with the columns of `codings`, in any order; further columns are not used.
-    codings : list of Coding
-        `Prepared.codings`.
-    missing : {"error", "impute", "drop"}
-        Missing values where there were none before: an error, or their rows left out. Where there were some,
-        they are filled and marked as they were then. "impute" is an error as well: there is no median.
-
-    Returns
-    -------
-    Encoded
-        A category that was not seen before is one of the other levels, or, where there was no such feature,
-        has 0 in all features of its column.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from princdiff.tables import Coding, encode
-    >>> codings = [Coding("size"), Coding("city", levels=("Oslo", "Riga", "Rome"))]
-    >>> encode(pd.DataFrame({"city": ["Rome", "Bonn"], "size": [1.5, 2.5]}), codings).rows
-    array([[1.5, 0. , 0. , 1. ],
-           [2.5, 0. , 0. , 0. ]])
-    """
-    check_choice("missing", missing, ("error", "impute", "drop"))
-    table = read(source, "the new table")
-    notes = list(table.notes)
-    table = matching(table, [coding.column for coding in codings], notes)
-    pool = _recoded(table, codings, notes)
-    layout = Layout((table.label,), (table.n_rows,))
-    messages.refuse_infinite(pool, layout)
-    holes = bad_cells(pool, infinite=False)
-    new_holes = {c.column: holes[c.column] for c in codings if c.column in holes and not c.indicator}
-    kept = np.arange(table.n_rows)
-    if missing == "drop" and new_holes:
-        kept = messages.rows_without(new_holes, table.n_rows)
-        notes.append(f"{table.n_rows - len(kept)} of {table.n_rows} rows were dropped for missing values.")
-        pool = pool.take_rows(kept)
-        holes = bad_cells(pool, infinite=False)
-    else:
-        messages.refuse_new_missing(new_holes, layout)
-    return Encoded(expand(pool, codings, holes), kept, tuple(notes))
-
-
-def _recoded(table: Table, codings: Sequence[Coding], notes: list[str]) -> Pool:
-    order = [coding.column for coding in codings]
-    plain = all(coding.levels is None and coding.type != "date" for coding in codings)
-    if not isinstance(table.values, pd.DataFrame) and plain:
-        return Pool(order, table.values, order)
-    levels: dict[str, Levels] = {}
-    numbers: dict[str, NDArray] = {}
-    dates: dict[str, NDArray] = {}
-    frame = table.frame()
-    for coding in codings:
-        values, unknown = recode(read_column(frame[coding.column]), coding)
-        if unknown and coding.pooled:
-            notes.append(
-                f"Column {coding.column!r}: {plural(len(unknown), 'level')} counted as other levels: "
-                f"{listed(unknown)}."
-            )
-        elif unknown:
-            notes.append(f"Column {coding.column!r} has levels that were not seen before: {listed(unknown)}.")
-        if coding.type == "date":
-            dates[coding.column] = values
-        elif coding.levels is None:
-            numbers[coding.column] = values
-        else:
-            levels[coding.column] = Levels(values, coding.levels, pooled=coding.pooled)
-    matrix = np.column_stack(list(numbers.values())) if numbers else np.empty((table.n_rows, 0))
-    return Pool(order, matrix, list(numbers), levels, dates)

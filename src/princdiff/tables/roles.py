@@ -26,7 +26,7 @@ from princdiff.tables.pooled_columns import bad_cells, gather
 from princdiff.tables.readers import read, stem
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Layout:
     """Where each pooled row came from.
 
@@ -36,18 +36,32 @@ class Layout:
         What the tables are called.
     sizes : tuple of int
         Their numbers of rows.
+    kept : array of shape (n_rows,) or None
+        Numbers of the rows that have a group, where some have none; None: all.
     """
 
     labels: tuple[str, ...]
     sizes: tuple[int, ...]
+    kept: NDArray[np.intp] | None = None
 
     @property
     def n_rows(self) -> int:
-        """Rows of all tables."""
+        """Rows of all tables, those without a group aside."""
+        return self.all_rows if self.kept is None else len(self.kept)
+
+    @property
+    def all_rows(self) -> int:
+        """Rows of all tables, with those that have no group."""
         return sum(self.sizes)
+
+    @property
+    def rows(self) -> NDArray[np.intp]:
+        """Number of each row in the input."""
+        return np.arange(self.all_rows) if self.kept is None else self.kept
 
     def where(self, row: int) -> str:
         """Words for a pooled row; rows count from 0, as in pandas and NumPy."""
+        row = row if self.kept is None else int(self.kept[row])
         for label, size in zip(self.labels, self.sizes, strict=True):
             if row < size:
                 return f"row {row} of {label}"
@@ -104,8 +118,14 @@ class Roles:
 
 
 def assign_roles(
-    tables: Sequence[Table], layout: Layout, groups: Any, weights: Any, blocks: Any, covariates: Any
-) -> Roles:
+    tables: Sequence[Table],
+    layout: Layout,
+    groups: Any,
+    weights: Any,
+    blocks: Any,
+    covariates: Any,
+    missing_groups: str = "error",
+) -> tuple[Roles, Layout]:
     """Find groups, weights, blocks and covariates.
 
     Parameters
@@ -118,10 +138,15 @@ def assign_roles(
         Column name or vector.
     covariates : str, list of str, array or DataFrame of shape (n_rows, n_covariates), or None
         Column names or values.
+    missing_groups : {"error", "drop"}
+        Rows without a label: an error, or left out.
 
     Returns
     -------
-    Roles
+    roles : Roles
+        Of the rows that have a group.
+    layout : Layout
+        Which rows these are.
     """
     if groups is None:
         codes, names = np.repeat(np.arange(len(tables)), layout.sizes).astype(np.uint8), table_names(tables)
@@ -129,7 +154,10 @@ def assign_roles(
     else:
         reserved: dict[str, str] = {}
         labels = _vector(groups, "groups", tables, layout, reserved)
-        roles = Roles(*group_codes(labels, layout.where), reserved)
+        notes: list[str] = []
+        if missing_groups == "drop":
+            labels, layout = _labelled(labels, layout, notes)
+        roles = Roles(*group_codes(labels, layout.where), reserved, notes=notes)
     if weights is not None:
         values = _weights(_vector(weights, "weights", tables, layout, roles.reserved))
         _note_gaps(roles, "weights", np.isnan(values))
@@ -142,7 +170,7 @@ def assign_roles(
         table = _covariate_table(covariates, tables, layout, roles.reserved)
         matrix, covariate_names = _covariates(table, roles, layout)
         roles = replace(roles, covariates=matrix, covariate_names=covariate_names)
-    return roles
+    return roles, layout
 
 
 def _note_gaps(roles: Roles, what: str, missing: NDArray) -> None:
@@ -171,17 +199,18 @@ def _vector(
     """A column of the tables, or what was passed, one entry per row."""
     if isinstance(value, (str, int, np.integer)):
         pieces = [find_column(table, value, what, reserved) for table in tables]
-        return pieces[0] if len(pieces) == 1 else pd.concat(pieces, ignore_index=True)
+        series = pieces[0] if len(pieces) == 1 else pd.concat(pieces, ignore_index=True)
+        return series if layout.kept is None else series.iloc[layout.kept].reset_index(drop=True)
     series = _as_series(value, what)
-    if len(series) != layout.n_rows:
+    if len(series) != layout.all_rows:
         labels = " and ".join(layout.labels)
         raise ValueError(
-            f"{what} has {len(series)} entries, but there are {layout.n_rows} rows in {labels}; "
+            f"{what} has {len(series)} entries, but there are {layout.all_rows} rows in {labels}; "
             "one for each row is needed"
         )
     if len(tables) == 1:
         refuse_other_order(tables[0].index, value, what, tables[0].label)
-    return series.reset_index(drop=True)
+    return (series if layout.kept is None else series.iloc[layout.kept]).reset_index(drop=True)
 
 
 def find_column(table: Table, name: str | int | np.integer, what: str, reserved: dict[str, str]) -> pd.Series:
@@ -250,12 +279,12 @@ def group_codes(labels: pd.Series, where: Callable[[int], str]) -> tuple[NDArray
     """
     found, values = pd.factorize(labels)
     names = [level_name(value) for value in values]
-    blank = np.array([not name.strip() for name in names] + [True])
-    missing = np.flatnonzero(blank[found])
+    missing = _unlabelled(found, names)
     if len(missing):
         raise ValueError(
             f"groups: {plural(len(missing), 'row')} without a label, the first is {where(int(missing[0]))}; "
-            "give these rows a label or leave them out (in text files NA, null and the like count as missing)"
+            "give these rows a label, or use missing_groups='drop' to leave them out (in text files NA, null "
+            "and the like count as missing)"
         )
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -276,6 +305,25 @@ def group_codes(labels: pd.Series, where: Callable[[int], str]) -> tuple[NDArray
     order = _label_order(labels, list(values), names)
     codes = np.argsort(order)[found].astype(np.uint8)
     return codes, tuple(names[position] for position in order)
+
+
+def _unlabelled(found: NDArray[np.intp], names: Sequence[str]) -> NDArray[np.intp]:
+    """Rows whose label is missing or blank; -1 stands for a missing one."""
+    blank = np.array([not name.strip() for name in names] + [True])
+    return np.flatnonzero(blank[found])
+
+
+def _labelled(labels: pd.Series, layout: Layout, notes: list[str]) -> tuple[pd.Series, Layout]:
+    """The labels of rows that have one, and which these are."""
+    found, values = pd.factorize(labels)
+    missing = _unlabelled(found, [level_name(value) for value in values])
+    if not len(missing):
+        return labels, layout
+    if len(missing) == len(labels):
+        raise ValueError("groups: no row has a label")
+    notes.append(f"{len(missing)} of {plural(len(labels), 'row')} left out: they have no group.")
+    kept = np.delete(np.arange(len(labels)), missing)
+    return labels.iloc[kept].reset_index(drop=True), replace(layout, kept=kept)
 
 
 def _label_order(labels: pd.Series, values: list[Any], names: list[str]) -> list[int]:
@@ -313,14 +361,14 @@ def _covariate_table(
     elif np.ndim(covariates) == 1:
         covariates = np.reshape(covariates, (-1, 1))
     table = read(covariates, "covariates")
-    if table.n_rows != layout.n_rows:
+    if table.n_rows != layout.all_rows:
         raise ValueError(
-            f"covariates has {table.n_rows} rows, but there are {layout.n_rows} rows in "
+            f"covariates has {table.n_rows} rows, but there are {layout.all_rows} rows in "
             f"{' and '.join(layout.labels)}; one for each row is needed"
         )
     if len(tables) == 1:
         refuse_other_order(tables[0].index, covariates, "covariates", tables[0].label)
-    return table
+    return table if layout.kept is None else table.take_rows(layout.kept)
 
 
 def _covariates(table: Table, roles: Roles, layout: Layout) -> tuple[NDArray, tuple[str, ...]]:
