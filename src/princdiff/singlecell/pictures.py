@@ -319,7 +319,9 @@ def pda_gene(
     for name in names:
         counts = np.histogram(values[sides == name], edges)[0]
         shares[name] = counts / counts.sum()
-    return feature_plots.histograms(edges, shares, gene, ax=ax)
+    ax = feature_plots.histograms(edges, shares, gene, ax=ax)
+    ax.set_ylabel("share of cells")
+    return ax
 
 
 @with_shared_docs
