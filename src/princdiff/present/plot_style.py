@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from matplotlib.axes import Axes
 
@@ -45,7 +45,7 @@ def group_style(index: int) -> dict[str, Any]:
     }
 
 
-def add_legend(ax: Axes, count: int, loc: str = "best") -> None:
+def add_legend(ax: Axes, count: int, loc: Literal["best", "upper left"] = "best") -> None:
     """A legend in the picture, or beside it where many groups would cover the picture."""
     if count <= LEGEND_ROWS:
         ax.legend(frameon=False, loc=loc)

@@ -204,8 +204,8 @@ def result_tables(
         single.lowest,
     )
     if scores is not None:
-        changes, alike = _clearest_changes(prepared, facts, scores)
-        facts = replace(facts, changes=changes, alike_where_measured=alike)
+        changes, unchanged = _clearest_changes(prepared, facts, scores)
+        facts = replace(facts, changes=changes, alike_where_measured=unchanged)
     kinds, effects = feature_kinds(facts)
     place = features.columns.get_loc("reason") + 1
     features = features.copy()
