@@ -299,8 +299,8 @@ def pda_gene(
     {example_cells}
     >>> princdiff.tl.pda(cells, "tissue", n_features=3, n_permutations=0)
     >>> axes = princdiff.pl.pda_gene(cells, "2")
-    >>> axes.get_xlabel()
-    '2'
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('2', 'share of cells')
     """
     parameters.check({"gene": gene, "ax": ax}, gene=Text())
     result = result_of(adata, key)
