@@ -293,7 +293,7 @@ def test_bad_options(change, message):
         (np.zeros((4, 2)), [0, 1, np.nan, 1], "Input y contains NaN"),
         (np.zeros(4), [0, 1, 1, 0], "Expected 2D array"),
         (np.zeros((4, 0)), [0, 1, 0, 1], "0 feature"),
-        (np.array([["a"], ["b"]]), [0, 1], "could not convert string to float"),
+        (np.array([["a"], ["b"]]), [0, 1], "X holds text, but numbers are needed"),
     ],
 )
 def test_bad_data(X, y, message):
