@@ -74,6 +74,8 @@ sphinx_gallery_conf = {
 # A tutorial that warns tells its readers to expect warnings: it should say so in its own words instead.
 warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.*")
 
+# Values such as "auto" are code: curly quotes could not be pasted.
+smartquotes_action = "De"
 html_theme = "pydata_sphinx_theme"
 html_title = "princdiff"
 html_static_path = ["_static"]

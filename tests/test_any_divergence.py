@@ -170,5 +170,5 @@ def test_groups_that_overlap_have_no_carriers():
 
 def test_a_group_of_one_row_is_named():
     X = np.random.default_rng(0).normal(size=(20, 2))
-    with pytest.raises(ValueError, match="group 'z' is too small: one row only"):
+    with pytest.raises(ValueError, match="group 'z' is too small: only one row"):
         compare(X, groups=["z"] + ["a"] * 19)

@@ -47,7 +47,14 @@ def test_what_lies_under_a_mask_is_no_value(door):
         (lambda X: X + 1j, "Complex data not supported: X holds complex numbers; pass real and imaginary"),
         (lambda X: (X * 1e9).astype("timedelta64[ns]"), r"X holds dates or durations \(timedelta64\[ns\]\)"),
         (lambda X: (X * 1e9).astype("datetime64[s]"), "X holds dates or durations"),
-        (lambda X: np.where(X > 0, "high", "low"), "X holds text, but numbers are needed"),
+        (
+            lambda X: np.where(X > 0, "high", "low"),
+            r"X holds text, but numbers are needed: '(high|low)' in column 0",
+        ),
+        (
+            lambda X: np.where(X == X[3, 1], "n/a", X.astype(object)),
+            "'n/a' in column 1, row 3 [(]counting from 0[)]",
+        ),
     ],
 )
 def test_arrays_of_something_else_than_numbers(door, change, message):

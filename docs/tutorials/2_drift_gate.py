@@ -18,7 +18,6 @@ rule, and find out what changed.
 # expensive orders used to arrive sooner and now arrive later, although the distributions of prices and of
 # delivery times stay the same. Card payments also became more frequent.
 
-import shlex
 import tempfile
 from pathlib import Path
 
@@ -96,7 +95,8 @@ changed.plot_feature("payment")
 #
 # .. code-block:: sh
 #
-#    princdiff compare january.csv february.csv --missing impute --fail-below 0.01 --min-effect 0.2 --quiet
+#    princdiff compare january.csv february.csv --missing impute \
+#        --fail-below 0.01 --min-effect 0.2 --quiet
 #    echo $?
 #
 # This page calls the same command from Python, with fewer permutations:
@@ -108,7 +108,8 @@ march.to_csv(folder / "march.csv", index=False)
 
 from princdiff.cli import main  # what the command `princdiff` calls
 
-rule = shlex.split("--missing impute --n-permutations 199 --fail-below 0.01 --min-effect 0.2 --quiet")
+limits = ["--fail-below", "0.01", "--min-effect", "0.2"]
+rule = ["--missing", "impute", "--n-permutations", "199", *limits, "--quiet"]
 code = main(["compare", str(folder / "january.csv"), str(folder / "february.csv"), *rule])
 print("exit code:", code)
 

@@ -138,7 +138,9 @@ named[["names", "scores", "pvals", "pvals_adj", "difference"]].round(3)
 donors = ["D0", "D2", "D4", "D6", "D1", "D3", "D5", "D7"]
 values = [cells.obsm["X_pda"][cells.obs["donor"] == donor, 0] for donor in donors]
 figure, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
-drawn = ax.boxplot(values, tick_labels=donors, patch_artist=True, showfliers=False)
+drawn = ax.boxplot(
+    values, tick_labels=donors, patch_artist=True, showfliers=False, medianprops={"color": "black"}
+)
 for box, donor in zip(drawn["boxes"], donors, strict=True):
     box.set_facecolor("#0072b2" if donor in donors[4:] else "#d55e00")
     box.set_alpha(0.5)

@@ -128,7 +128,7 @@ def choose_divergence(
         )
     return get("energy"), (
         f"Compared by the energy distance, since there {found}: the squared Wasserstein distance "
-        "would let the rarest of them rule."
+        "would be dominated by the rarest of them."
     )
 
 

@@ -124,8 +124,8 @@ def test_rows_without_a_date_and_batches_of_one_row():
     table = pd.concat([table, table.tail(1).assign(day=pd.Timestamp("2024-09-09"))], ignore_index=True)
     result = compare_batches(table, time="day", n_permutations=19, band=False)
     assert "2 rows without a date in 'day' belong to no batch." in result.notes
-    assert result.skipped == {"2024-09": "one row only"}
-    assert "Batches not compared: 2024-09 (one row only)." in result.notes
+    assert result.skipped == {"2024-09": "only one row"}
+    assert "Batches not compared: 2024-09 (only one row)." in result.notes
 
 
 def test_too_few_permutations_are_told():

@@ -57,7 +57,7 @@ def test_missing_file_with_a_suggestion(files, capsys):
     ("options", "message"),
     [
         (["--groups", "amr"], "did you mean 'arm'?"),
-        (["--groups", "mass"], "one group only"),
+        (["--groups", "mass"], "only one group"),
         (["--groups", "arm", "--features", "hieght"], "did you mean 'height'"),
         (["--groups", "arm", "--blocks", "pairs"], "did you mean 'pair'?"),
         (["--groups", "arm", "--covariates", "agee"], "did you mean 'age'?"),

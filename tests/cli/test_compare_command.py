@@ -154,6 +154,7 @@ def test_options_reach_compare(asked, options, expected, capsys):
         (["--fail-below", "0.01", "--permutations", "99"], "use at least 100"),
         (["--fail-below", "0.05", "--permutations", "0"], "no p-value can be below 0.05"),
         (["--zzz"], "there is no option --zzz (see"),
+        (["--drop", "arm"], "there is no option --drop (see"),
         (["third.csv"], "two files are compared, and there are 3"),
         (["--groups", "arm"], "not both"),
     ],

@@ -101,7 +101,7 @@ def test_batches_that_are_cut_short(months, capsys):
     command = ["watch", "m1.csv", "m2.csv", "short.csv", "single.csv", *QUICK]
     assert main([*command, *rule, "--json", "out.json"]) == 0
     note, warning = capsys.readouterr().err.splitlines()
-    assert note == "note: Batches not compared: single (one row only)."
+    assert note == "note: Batches not compared: single (only one row)."
     assert warning.startswith("warning: so few rows can hardly show a difference of 0.9 standard deviations")
     assert "): short (2 rows; " in warning and "m2" not in warning
     assert json.loads(Path("out.json").read_text())["decision"]["caution"] in warning

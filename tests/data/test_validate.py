@@ -90,7 +90,7 @@ def test_text_and_dates_name_their_columns():
     )
     with pytest.raises(ValueError, match="columns 'name', 'kind', 'when' are not numeric"):
         PDA().fit(table, y)
-    with pytest.raises(ValueError, match="could not convert string to float"):
+    with pytest.raises(ValueError, match="X holds text, but numbers are needed: 'a' in column 0, row 0"):
         PDA().fit(np.array([["a"], ["b"], ["c"], ["d"]]), y)
 
 
@@ -184,14 +184,14 @@ def test_within_a_feature_constant_in_one_group_has_weight_zero(estimator, conta
 
 def test_one_group_only():
     X, _ = data()
-    with pytest.raises(ValueError, match="one class only, 'ill': at least two groups"):
+    with pytest.raises(ValueError, match="only one class, 'ill': at least two groups"):
         PDA().fit(X, np.repeat("ill", 20))
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_fewer_than_two_rows_in_a_group(estimator):
     X, _ = data()
-    with pytest.raises(ValueError, match=r"group 'rare' is too small: one row only.*at least two rows"):
+    with pytest.raises(ValueError, match=r"group 'rare' is too small: only one row.*at least two rows"):
         estimator.fit(X, np.array(["many"] * 19 + ["rare"]))
 
 

@@ -146,3 +146,15 @@ def test_many_groups_are_told_apart_and_leave_room_for_the_curves():
     lines = result.plot_projection().lines
     looks = {(line.get_color(), line.get_linestyle()) for line in lines}
     assert len(looks) == 18
+
+
+@pytest.mark.parametrize("n_groups", [2, 3, 5])
+def test_the_legend_of_a_projection_covers_no_curve(n_groups):
+    rng = np.random.default_rng(0)
+    groups = np.repeat([f"group {place}" for place in range(n_groups)], 200)
+    ax = plots.projection(rng.normal(size=len(groups)), groups)
+    ax.figure.canvas.draw()
+    legend, picture = ax.get_legend().get_window_extent(), ax.get_window_extent()
+    highest = max(line.get_ydata().max() for line in ax.lines)
+    assert legend.x0 >= picture.x1 or legend.y0 > ax.transData.transform((0, highest))[1]
+    plt.close(ax.figure)

@@ -286,14 +286,14 @@ def test_bad_options(change, message):
     ("X", "y", "message"),
     [
         (np.zeros((6, 2)), [0, 1, 2, 0, 1, 2], "two groups; y holds 3"),
-        (np.zeros((2, 2)), [0, 0], "one class only"),
+        (np.zeros((2, 2)), [0, 0], "only one class"),
         (np.full((4, 2), np.nan), [0, 1, 0, 1], "NaN or infinity: columns '0', '1' are affected"),
         (pd.DataFrame({"a": [1.0, np.inf, 2, 3], "b": 1}), [0, 1, 0, 1], "column 'a' is affected"),
         (np.zeros((2, 2)), [0, 1, 1], "y has 3 labels but X has 2 rows"),
         (np.zeros((4, 2)), [0, 1, np.nan, 1], "Input y contains NaN"),
         (np.zeros(4), [0, 1, 1, 0], "Expected 2D array"),
         (np.zeros((4, 0)), [0, 1, 0, 1], "0 feature"),
-        (np.array([["a"], ["b"]]), [0, 1], "could not convert string to float"),
+        (np.array([["a"], ["b"]]), [0, 1], "X holds text, but numbers are needed"),
     ],
 )
 def test_bad_data(X, y, message):

@@ -98,7 +98,7 @@ def test_group_column_of_an_array_by_position():
         (["a", float("nan"), "b"], "1 row without a label, the first is row 1 of X"),
         (["a", "b", " "], "1 row without a label, the first is row 2 of X"),
         (pd.array([1, pd.NA, 2], dtype="Int64"), "1 row without a label"),
-        (["a", "a", "a"], "one group only, 'a'"),
+        (["a", "a", "a"], "only one group, 'a'"),
         (["a", "b"], "has 2 entries, but there are 3 rows in X"),
         (["1", 1, 2], "'1' occurs as text and as a number"),
         (np.eye(3), r"must be a column name or have one entry per row, got shape \(3, 3\)"),

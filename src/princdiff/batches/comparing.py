@@ -127,7 +127,7 @@ def _compared(
         rows[name] = batch.n_rows
         _refuse_few_rows(f"batch {name!r}", batch.n_rows, options)
         if batch.n_rows < _FEWEST_ROWS:
-            skipped[name] = "one row only"
+            skipped[name] = "only one row"
             continue
         try:
             results[name] = compare(reference, batch.frame(), **options)

@@ -11,7 +11,7 @@ EXIT_CODES = """\
 exit codes:
   0    no decision was asked for, or the groups do not differ by the rule given
   1    the groups differ by the rule given (--fail-below, --min-effect; score: --max-effect)
-  2    bad input or usage, or a rule that the test made cannot decide
+  2    bad input or usage, or a rule that the test could not decide
   130  interrupted
 """
 FORMATS = "csv, tsv (also .gz), parquet, feather, npz, npy, h5ad, zarr; - is stdin"
@@ -36,8 +36,11 @@ class Parser(argparse.ArgumentParser):
         strange = next((word for word in unknown if word.startswith("-") and word != "-"), None)
         if strange is not None:
             name = strange.split("=")[0]
-            close = difflib.get_close_matches(name, self._option_string_actions, n=1, cutoff=0.7)
-            self.error(f"there is no option {name}" + (f"; did you mean {close[0]}?" if close else ""))
+            # All options begin with dashes, which must not make them alike.
+            known = {word.strip("-"): word for word in self._option_string_actions}
+            close = difflib.get_close_matches(name.strip("-"), known, n=1, cutoff=0.7)
+            hint = f"; did you mean {known[close[0]]}?" if close else ""
+            self.error(f"there is no option {name}{hint}")
         return namespace, unknown
 
 

@@ -56,7 +56,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     method = parser.add_argument_group("method")
     add_method_options(method)
     method.add_argument(
-        "--checkpoint", metavar="FILE", help="keep finished steps here; the same call goes on from them"
+        "--checkpoint", metavar="FILE", help="keep finished steps here; the same command resumes from them"
     )
     files = parser.add_argument_group("output")
     files.add_argument("--html", metavar="FILE", help="write a report: one page that works offline")
@@ -157,7 +157,7 @@ def add_table_options(rows: argparse._ActionsContainer, *, grouped: bool) -> Non
         metavar="A,B,C",
         type=types.names,
         action="extend",
-        help="columns whose linear effect the test takes out",
+        help="columns to adjust for: their linear effect is removed",
     )
     rows.add_argument(
         "--memory",
@@ -174,7 +174,7 @@ def add_method_options(method: argparse._ActionsContainer) -> None:
         metavar="K|auto",
         type=types.count_or_auto,
         default="auto",
-        help="features that the direction may use; default auto: by rows kept aside",
+        help="features that the direction may use; default auto: chosen on held-out rows",
     )
     method.add_argument(
         "--n-components",
@@ -193,7 +193,7 @@ def add_method_options(method: argparse._ActionsContainer) -> None:
         metavar="N",
         type=types.count,
         default=999,
-        help="relabellings of the test (default 999); 0 leaves out the test",
+        help="relabellings of the test (default 999); 0 skips the test",
     )
     method.add_argument(
         "--scale",
@@ -207,10 +207,10 @@ def add_method_options(method: argparse._ActionsContainer) -> None:
         choices=("fwer", "fdr"),
         default="fwer",
         metavar="RATE",
-        help="columns named: fwer (default: no false one), fdr (few false ones)",
+        help="error rate of the columns named: fwer (default), fdr (allows a few false)",
     )
     method.add_argument(
-        "--certify", action="store_true", help="bound the best possible direction also where that takes long"
+        "--certify", action="store_true", help="bound the best possible direction even where that takes long"
     )
     method.add_argument(
         "--seed", "--random-state", metavar="N", type=types.count, default=0, help="seed (default 0)"
@@ -220,7 +220,7 @@ def add_method_options(method: argparse._ActionsContainer) -> None:
         "--time-budget",
         metavar="SEC",
         type=types.positive,
-        help="shorten or leave out steps after this time, and say so",
+        help="shorten or skip steps after this time, and say so",
     )
 
 

@@ -44,7 +44,7 @@ class Option:
 
 def add(commands: argparse._SubParsersAction, build_parser: Callable[[], types.Parser]) -> None:
     """Add the command to the parser."""
-    parser = types.add_command(commands, "completion", "print a script of completions for a shell", _EXAMPLES)
+    parser = types.add_command(commands, "completion", "print a completion script for a shell", _EXAMPLES)
     parser.add_argument("shell", choices=tuple(_SCRIPTS), help="bash, zsh or fish")
     parser.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
 

@@ -44,7 +44,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser = types.add_command(
         commands,
         "watch",
-        "compare batches over time with a reference: when did it begin, and in what",
+        "compare batches over time with a reference: when did a change begin, and in what",
         _EXAMPLES,
         usage="princdiff watch REFERENCE BATCH [BATCH ...] [options]\n"
         "       princdiff watch TABLE --time COL [--every month] [--reference 2024-01] [options]",

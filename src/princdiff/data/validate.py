@@ -26,6 +26,7 @@ from princdiff.data.row_chunks import RowChunks
 from princdiff.data.sparse_structure import check_sparse
 
 _SHOWN = 5
+_LONGEST_TEXT = 40
 # Weights up to 2**300: their sums and squares stay far from the largest double, 2**1024.
 _SAFE_EXPONENT = 300
 
@@ -134,11 +135,38 @@ def _refuse_other_entries(X: Any) -> None:
         )
     if kind in "mM":
         raise ValueError(f"X holds dates or durations ({dtype}); encode them as numbers, missing ones as NaN")
-    if kind in "US":
-        try:
-            np.asarray(X, dtype=np.float64)
-        except ValueError as error:
-            raise ValueError(f"X holds text, but numbers are needed: {error}") from None
+    if kind in "US" or (kind == "O" and not hasattr(X, "columns") and not sp.issparse(X)):
+        _refuse_text(np.asarray(X))
+
+
+def _refuse_text(entries: NDArray) -> None:
+    """Text in an array: say where the first one is that is no number."""
+    try:
+        entries.astype(np.float64)
+    except ValueError:
+        for place, entry in np.ndenumerate(entries):
+            if isinstance(entry, (str, bytes)) and not _is_number(entry):
+                where = f" in column {place[1]}, row {place[0]} (counting from 0)" if len(place) == 2 else ""
+                shown = _as_text(entry)[:_LONGEST_TEXT]
+                raise ValueError(
+                    f"X holds text, but numbers are needed: {shown!r}{where}; encode categories as numbers, "
+                    "or pass a table to princdiff.compare, which does it"
+                ) from None
+    except TypeError:
+        # Other objects: scikit-learn says what they are.
+        return
+
+
+def _as_text(entry: str | bytes) -> str:
+    return entry.decode(errors="replace") if isinstance(entry, bytes) else str(entry)
+
+
+def _is_number(entry: str | bytes) -> bool:
+    try:
+        float(entry)
+    except ValueError:
+        return False
+    return True
 
 
 def refuse_non_finite(rows: Any, names: NDArray | None) -> None:
@@ -189,7 +217,7 @@ def check_groups(y: Any, n_rows: int) -> tuple[NDArray, NDArray[np.uint8]]:
         raise ValueError(f"y mixes labels that cannot be sorted ({kinds}); use strings or numbers") from error
     if len(classes) < 2:
         only = str(classes[0])
-        raise ValueError(f"y has one class only, {only!r}: at least two groups are needed to compare")
+        raise ValueError(f"y has only one class, {only!r}: at least two groups are needed to compare")
     if len(classes) >= HELD_OUT:
         raise ValueError(f"y has {len(classes)} groups; at most {HELD_OUT - 1} can be compared")
     small_codes = codes.astype(np.uint8)
@@ -245,7 +273,7 @@ def refuse_small_groups(codes: NDArray[np.uint8], classes: Sequence[Any] | NDArr
     if len(small):
         names = _listed("group", [str(classes[int(group)]) for group in small])
         raise ValueError(
-            f"{names} too small: one row only (n_samples = 1), and every group needs at least two rows"
+            f"{names} too small: only one row (n_samples = 1), and every group needs at least two rows"
         )
 
 

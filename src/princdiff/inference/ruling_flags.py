@@ -64,7 +64,7 @@ def warn_of_ruling_flags(problem: Problem, direction: NDArray[np.float64]) -> No
     names = ", ".join(repr(problem.names[feature]) for feature in doubtful[:_NAMED])
     warn_user(
         f"the direction rests on 0/1 columns whose proportions hardly differ ({names}): the squared "
-        "Wasserstein distance lets the rarest of them rule; divergence='energy' suits flags too"
+        "Wasserstein distance is dominated by the rarest of them; divergence='energy' suits flags too"
     )
 
 

@@ -398,7 +398,8 @@ class SelectionSteps:
         else:
             words = f"The chance that any of the {named} named does not differ{alone} is at most {alpha:g}."
         if several:
-            words += " Which of its levels, or its gaps, did is judged within each column."
+            words += " Which levels of a column changed, or whether its missing values did, is judged "
+            words += "within that column."
         if self._options.relations and len(self._looked_at) < n_features:
             words += (
                 f" Pairs were tested among the {len(self._looked_at)} features that depend most on others."

@@ -298,8 +298,8 @@ def _width(points: NDArray[np.float64], rows: int) -> float:
     """
     spread = float(points.std())
     middle = float(np.subtract(*np.quantile(points, [0.75, 0.25]))) / 1.34
-    if middle > 0:
-        spread = min(spread, middle)
+    # Where most rows have one value it is zero, and the peak as narrow as the picture allows.
+    spread = min(spread, middle)
     return float(0.9 * spread * min(max(rows, 2), 2000) ** -0.2)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from matplotlib.axes import Axes
 
@@ -45,10 +45,10 @@ def group_style(index: int) -> dict[str, Any]:
     }
 
 
-def add_legend(ax: Axes, count: int) -> None:
+def add_legend(ax: Axes, count: int, loc: Literal["best", "upper left"] = "best") -> None:
     """A legend in the picture, or beside it where many groups would cover the picture."""
     if count <= LEGEND_ROWS:
-        ax.legend(frameon=False)
+        ax.legend(frameon=False, loc=loc)
         return
     ax.legend(
         frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize="small", ncols=1 + count // 16

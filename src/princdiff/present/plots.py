@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from princdiff.data.shared_docs import with_shared_docs
 from princdiff.present.plot_style import (
     COLOURS,
+    LEGEND_ROWS,
     LONGEST_GROUP,
     add_legend,
     fill_opacity,
@@ -22,6 +23,8 @@ from princdiff.present.plot_style import (
 )
 
 _GRID_POINTS = 400
+# Height of a line of the legend, beside the tallest curve, and groups up to which it is above the curves.
+_LEGEND_ROOM, _FEW_GROUPS = 0.13, 3
 
 
 @with_shared_docs
@@ -75,11 +78,14 @@ def projection(
         members = values[groups == name]
         colour = COLOURS[index % len(COLOURS)]
         ax.plot(members, np.full(len(members), level), "|", color=colour, alpha=0.5, markersize=5)
-    ax.set_ylim(-tallest * 0.045 * (len(names) + 1), tallest * 1.08)
+    # The legend of a few groups has room above the curves; that of more is beside them.
+    inside = len(names) <= _FEW_GROUPS
+    room = _LEGEND_ROOM * len(names) if inside else 0.0
+    ax.set_ylim(-tallest * 0.045 * (len(names) + 1), tallest * (1.08 + room))
     ax.set_xlabel(xlabel)
     ax.set_yticks([])
     ax.spines[["left", "top", "right"]].set_visible(False)
-    add_legend(ax, len(names))
+    add_legend(ax, len(names) if inside else LEGEND_ROWS + 1, loc="upper left")
     return ax
 
 

@@ -61,6 +61,8 @@ class ColumnFacts:
         Smallest value of each feature.
     changes : dict of int to Change
         What is shown of a feature, where it is not its mean or standard deviation.
+    alike_where_measured : frozenset of int
+        Numbers that differ only in how often they are missing.
     """
 
     features: pd.DataFrame
@@ -72,6 +74,7 @@ class ColumnFacts:
     groups: Sequence[str]
     lowest: NDArray[np.float64]
     changes: Mapping[int, Change] = field(default_factory=dict)
+    alike_where_measured: frozenset[int] = frozenset()
 
     def means(self, feature: int) -> list[float]:
         """Mean of a feature in each group; for a flag, its proportion."""
@@ -223,11 +226,14 @@ def _described(
     if missing is None or effects[missing] <= 0 or (clear.any() and not clear[-1]):
         return found
     gaps = _missing(facts, missing)
-    if clear[-1] and not clear[:-1].any():
+    told = any(
+        clear[feature - members.start] for feature in values if feature not in facts.alike_where_measured
+    )
+    if clear[-1] and not told:
         return _Description(coding.type, "missing", float(effects[missing]), gaps)
     if effects[missing] > found.effect:
         # What was measured may differ as well, which the gaps must not hide.
-        both = f"{gaps}; {change}" if clear[:-1].any() and found.effect > 0 else gaps
+        both = f"{gaps}; {change}" if told and found.effect > 0 else gaps
         return _Description(coding.type, "missing", float(effects[missing]), both)
     return _Description(coding.type, found.kind, found.effect, f"{change}; {gaps}" if found.effect else gaps)
 

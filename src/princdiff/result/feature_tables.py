@@ -17,14 +17,13 @@ from princdiff.result import shift_spread_shape
 from princdiff.result.clearest_change import Change, clearest_change
 from princdiff.result.columns import ColumnFacts, column_table, feature_kinds
 from princdiff.result.effects import beyond_chance
+from princdiff.result.measured_values import differs_clearly, measured_scores
 from princdiff.result.shift_spread_shape import Kind
 from princdiff.tables import Prepared
 
 # P-values up to this many times the smallest one are not told apart when columns are ranked.
 _ALIKE = 5.0
 _BLOCK_ELEMENTS = 20_000_000
-# With gaps in fewer rows than this part, statistics of a number with its gaps filled are those of its values.
-_FEW_GAPS = 0.1
 
 
 def feature_blocks(rows: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:
@@ -191,7 +190,8 @@ def result_tables(
         single.lowest,
     )
     if scores is not None:
-        facts = replace(facts, changes=_clearest_changes(prepared, facts, scores))
+        changes, unchanged = _clearest_changes(prepared, facts, scores)
+        facts = replace(facts, changes=changes, alike_where_measured=unchanged)
     kinds, effects = feature_kinds(facts)
     place = features.columns.get_loc("reason") + 1
     features = features.copy()
@@ -211,12 +211,16 @@ def result_tables(
 
 def _clearest_changes(
     prepared: Prepared, facts: ColumnFacts, scores: NDArray[np.float64]
-) -> dict[int, Change]:
-    """What changed in the numbers that are named on their own, where means and spreads do not tell it."""
+) -> tuple[dict[int, Change], frozenset[int]]:
+    """What changed in the numbers that are named on their own, where means and spreads do not tell it.
+
+    Also the numbers of which nothing changed but how often they are missing: with its gaps filled a number
+    differs, since the value that fills them became more or less frequent.
+    """
     kinds, _ = feature_kinds(facts)
     rows = prepared.rows.tocsc() if sp.issparse(prepared.rows) else prepared.rows
     named = facts.features["selected"].to_numpy(bool) & (facts.features["reason"] == "alone").to_numpy()
-    found = {}
+    found, alike = {}, []
     for place in np.flatnonzero(named & (scores.max(axis=1) > 0)).tolist():
         if prepared.kinds[place] != "number" or facts.flags[place]:
             continue
@@ -225,13 +229,13 @@ def _clearest_changes(
             values, codes, weights, present = observed(prepared, place)
             if len(present) < len(prepared.groups):
                 continue
-            # Of a number with many gaps the statistics saw the values that were filled in.
-            if len(values) < (1 - _FEW_GAPS) * len(prepared.codes):
-                own = np.zeros_like(own)
+            own = measured_scores(values, codes, weights)
+            if not differs_clearly(own):
+                alike.append(place)
         change = clearest_change(values, codes, weights, kinds[place], own)
         if change is not None:
             found[place] = change
-    return found
+    return found, frozenset(alike)
 
 
 def with_differences(

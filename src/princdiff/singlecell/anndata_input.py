@@ -135,7 +135,7 @@ def find_comparisons(
     if len(set(wanted)) < len(wanted):
         raise ValueError(f"groups names a group twice: {listed(wanted)}")
     if len(levels) < 2:
-        raise ValueError(f"adata.obs[{groupby!r}] has one group only, {levels[0]!r}: nothing to compare with")
+        raise ValueError(f"adata.obs[{groupby!r}] has only one group, {levels[0]!r}: nothing to compare with")
     if reference is None:
         return [_joint(labels, wanted)]
     if reference == REST:

@@ -299,8 +299,8 @@ def pda_gene(
     {example_cells}
     >>> princdiff.tl.pda(cells, "tissue", n_features=3, n_permutations=0)
     >>> axes = princdiff.pl.pda_gene(cells, "2")
-    >>> axes.get_xlabel()
-    '2'
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('2', 'share of cells')
     """
     parameters.check({"gene": gene, "ax": ax}, gene=Text())
     result = result_of(adata, key)
@@ -319,7 +319,9 @@ def pda_gene(
     for name in names:
         counts = np.histogram(values[sides == name], edges)[0]
         shares[name] = counts / counts.sum()
-    return feature_plots.histograms(edges, shares, gene, ax=ax)
+    ax = feature_plots.histograms(edges, shares, gene, ax=ax)
+    ax.set_ylabel("share of cells")
+    return ax
 
 
 @with_shared_docs

@@ -290,7 +290,7 @@ def group_codes(labels: pd.Series, where: Callable[[int], str]) -> tuple[NDArray
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"groups: {twice!r} occurs as text and as a number; use one of them")
     if len(names) == 1:
-        raise ValueError(f"groups: there is one group only, {names[0]!r}; at least two are needed to compare")
+        raise ValueError(f"groups: there is only one group, {names[0]!r}; at least two are needed to compare")
     if len(names) >= HELD_OUT:
         raise ValueError(
             f"groups: there are {len(names)} different labels, and at most {HELD_OUT - 1} groups can be "

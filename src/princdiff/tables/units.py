@@ -71,7 +71,11 @@ def unit_column(obs: pd.DataFrame, groupby: str | None) -> str | None:
 
 def units_advice(column: str, crossed: bool) -> str:
     """Which blocks to use where a column of ``obs`` looks like donors."""
-    how, why = ("within", "has cells in several groups") if crossed else ("whole", "lies in one group each")
+    how, why = (
+        ("within", "has cells in several groups")
+        if crossed
+        else ("whole", "has each of its values in one group")
+    )
     looks = f"{column!r} of obs, which {why}, looks like donors or batches"
     return f"{looks}: use blocks={column!r}, permute={how!r}"
 
