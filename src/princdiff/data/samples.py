@@ -21,7 +21,8 @@ from princdiff.data.moments import Moments, inverse_or_zero, moments
 from princdiff.data.products import Products, Scaling, StreamedProducts, products_in_memory
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.row_keys import row_keys
-from princdiff.data.stored_columns import StoredColumns, StoredProducts
+from princdiff.data.stored_columns import StoredColumns
+from princdiff.data.stored_products import StoredProducts
 
 Scale = Literal["pooled", "within"] | None
 
@@ -96,7 +97,8 @@ class Samples:
         self.rows = rows
         self.scale = scale
         self.weights = weights
-        found = rows.moments(weights) if isinstance(rows, RowChunks) else moments(rows, weights)
+        streamed = isinstance(rows, RowChunks) or (isinstance(rows, StoredColumns) and rows.sparse)
+        found = rows.moments(weights) if streamed else moments(rows, weights)
         self.centre, self.deviation = found.mean, found.deviation
         _refuse_wide(found, names)
         if scale is not None:
