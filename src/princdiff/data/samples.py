@@ -97,8 +97,10 @@ class Samples:
         self.rows = rows
         self.scale = scale
         self.weights = weights
-        streamed = isinstance(rows, RowChunks) or (isinstance(rows, StoredColumns) and rows.sparse)
-        found = rows.moments(weights) if streamed else moments(rows, weights)
+        if isinstance(rows, RowChunks) or (isinstance(rows, StoredColumns) and rows.sparse):
+            found = rows.moments(weights)
+        else:
+            found = moments(rows, weights)
         self.centre, self.deviation = found.mean, found.deviation
         _refuse_wide(found, names)
         if scale is not None:
