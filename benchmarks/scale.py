@@ -161,6 +161,22 @@ def case_fit(path: str, memory: str | None, options: dict[str, Any]) -> dict[str
     }
 
 
+def case_compare(path: str, memory: str, n_permutations: int) -> dict[str, Any]:
+    """A whole comparison of the backed file: fit, test and selection."""
+    from princdiff import compare
+
+    start, busy = time.perf_counter(), time.process_time()
+    result = compare(path, groups="group", memory=memory, n_permutations=n_permutations)
+    return {
+        "seconds": time.perf_counter() - start,
+        "busy": time.process_time() - busy,
+        "memory": peak_memory(),
+        "pvalue": result.pvalue,
+        "n_selected": len(result.selected),
+        "steps": result.parameters["seconds"],
+    }
+
+
 def case_pass(path: str, memory: str) -> dict[str, Any]:
     """Passes over a backed file: project and backproject, one column and eight."""
     from princdiff import open_rows
@@ -259,6 +275,7 @@ CASES = {
     "make": case_make,
     "iteration": case_iteration,
     "fit": case_fit,
+    "compare": case_compare,
     "pass": case_pass,
 }
 
@@ -316,6 +333,16 @@ def pass_table(folder: Path, n_rows: int, memory: str) -> None:
     print(f"  peak {found['memory'] / 1e9:.2f} GB\n", flush=True)
 
 
+def compare_table(folder: Path, n_rows: int, memory: str, n_permutations: int = 199) -> None:
+    path = str(cells_file(folder, n_rows, 2000))
+    print(f"{n_rows} x 2000, compare() of the backed file, memory={memory!r}, {n_permutations} relabellings")
+    found = run("compare", path=path, memory=memory, n_permutations=n_permutations)
+    took = f"{found['seconds']:.0f} s (processor {found['busy']:.0f} s), peak {found['memory'] / 1e9:.2f} GB"
+    print(
+        f"  {took}; p = {found['pvalue']:g}, {found['n_selected']} features; {found['steps']}\n", flush=True
+    )
+
+
 def constants_table(folder: Path, n_rows: int) -> None:
     found = run("constants", path=str(cells_file(folder, n_rows, 2000)))
     print(f"{n_rows} x 2000, {found['non_zeros'] / 1e6:.0f} million non-zeros: one thread, per column")
@@ -365,7 +392,7 @@ def show(name: str, found: dict[str, Any]) -> None:
     print(f"  {name:<16} {took}   {reached}", flush=True)
 
 
-TABLES = ("rows", "columns", "constants", "passes", "fits", "subsample", "cluster")
+TABLES = ("rows", "columns", "constants", "passes", "fits", "compare", "subsample", "cluster")
 
 
 def main() -> None:
@@ -396,6 +423,9 @@ def main() -> None:
             pass_table(folder, rows[-1], memory)
         if "fits" in options.only:
             fit_table(folder, rows[-1], memory)
+        if "compare" in options.only:
+            # Less than the rows take in memory, so that they stay in a file.
+            compare_table(folder, *((rows[0], "310MB") if options.quick else (rows[-1], memory)))
         if "cluster" in options.only:
             cluster_table(20_000 if options.quick else 400_000)
         if "subsample" in options.only:

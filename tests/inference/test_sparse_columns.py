@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from princdiff.inference import column_batches, column_cells, sparse_columns
+from princdiff.inference import column_cells, sparse_columns
 from princdiff.inference.alone import alone_scores
 from princdiff.inference.contrasts import Contrasts, Relabellings
 from princdiff.inference.feature_columns import MOST_VALUES, RankFunctions, feature_columns
@@ -62,8 +62,7 @@ def test_sums_of_squares_are_those_with_the_zeros(rows, labellings, together, mo
 def test_scores_are_those_of_dense_rows(rows, labellings, monkeypatch):
     dense = alone_scores(rows.toarray(), labellings)
     moments = column_cells.moment_scores(rows.toarray(), Contrasts(labellings))
-    for module in (column_batches, sparse_columns):
-        monkeypatch.setattr(module, "SPARSE_ROWS", 100)
+    monkeypatch.setattr(sparse_columns, "SPARSE_ROWS", 100)
     sparse = alone_scores(sp.csr_matrix(rows), labellings)
     np.testing.assert_allclose(sparse.units, dense.units, rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(sparse.observed_units, dense.observed_units, rtol=1e-3, atol=1e-3)

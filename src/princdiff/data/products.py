@@ -78,6 +78,12 @@ class Scaling:
         if deviation is not None:
             self.far = (np.abs(centre) / _FAR > deviation) & (deviation > 0)
 
+    def restricted(self, features: NDArray[np.intp]) -> Scaling:
+        """That of some of the features."""
+        other = Scaling(self.centre[features], self.factor[features], self.dtype)
+        other.far = self.far[features]
+        return other
+
     def apply(self, block: Any, *, kept: bool = False) -> DenseBlock | SparseBlock:
         """The scaled block; one that is kept for many products may be prepared for them."""
         if sp.issparse(block):
@@ -234,14 +240,19 @@ class StreamedProducts:
 
     def backproject(self, slopes: NDArray, out: NDArray | None = None) -> NDArray:
         """One pass: the blocks' gradients, summed in their order."""
-        total = np.zeros((len(slopes), self._rows.shape[1]))
-        slopes = slopes.astype(self.dtype, copy=False)
-        for rows, block in self._rows.blocks():
-            total += self._scaling.apply(block).backproject(slopes[:, rows])
+        total = self.summed(slopes)
         if out is None:
             return total.astype(self.dtype, copy=False)
         out[...] = total
         return out
+
+    def summed(self, slopes: NDArray) -> NDArray[np.float64]:
+        """The same in double precision."""
+        total = np.zeros((len(slopes), self._rows.shape[1]))
+        slopes = slopes.astype(self.dtype, copy=False)
+        for rows, block in self._rows.blocks():
+            total += self._scaling.apply(block).backproject(slopes[:, rows])
+        return total
 
     def backproject_squares(self, slopes: NDArray) -> NDArray:
         """One pass, with squared rows."""

@@ -22,7 +22,8 @@ from princdiff.data.products import Products, Scaling, StreamedProducts, product
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.row_keys import row_keys
 from princdiff.data.row_operators import Deflated, Mixed, StandardisedWithin
-from princdiff.data.stored_columns import StoredColumns, StoredProducts
+from princdiff.data.stored_columns import StoredColumns
+from princdiff.data.stored_products import StoredProducts
 
 Scale = Literal["pooled", "within"] | None
 
@@ -97,7 +98,10 @@ class Samples:
         self.rows = rows
         self.scale = scale
         self.weights = weights
-        found = rows.moments(weights) if isinstance(rows, RowChunks) else moments(rows, weights)
+        if isinstance(rows, RowChunks) or (isinstance(rows, StoredColumns) and rows.sparse):
+            found = rows.moments(weights)
+        else:
+            found = moments(rows, weights)
         self.centre, self.deviation = found.mean, found.deviation
         _refuse_wide(found, names)
         if scale is not None:

@@ -10,13 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.data.moments import Moments
 from princdiff.data.products import Scaling
 from princdiff.data.scratch import ScratchFile
+from princdiff.data.stored_products import StoredProducts, StoredSparseProducts
+from princdiff.data.stored_sparse import (
+    PIECE,
+    StoredSparseColumn,
+    merged_moments,
+    sparse_block,
+    sparse_rows,
+)
 
 # Part of a budget that an array made of stored columns may take; a larger one stays stored.
 _ARRAY_SHARE = 8
@@ -28,6 +38,9 @@ _BLOCK_SHARE = 10
 # Bytes that a row of one column of a batch needs at the peak of a sort and what follows it, and the part
 # of the budget for it.
 _BYTES_PER_PROJECTION, _BATCH_SHARE = 96, 2
+# Times that a sample of sparse rows is copied where it is searched, and part of a budget that a block of them
+# takes.
+_SPARSE_COPIES, _SPARSE_BLOCK_SHARE = 3, 32
 
 
 @dataclass(frozen=True)
@@ -69,13 +82,13 @@ class Feature:
 
     Attributes
     ----------
-    column : StoredColumn
+    column : StoredColumn or StoredSparseColumn
         The column.
     code : int or None
         The code; None: the numbers as they are.
     """
 
-    column: StoredColumn
+    column: StoredColumn | StoredSparseColumn
     code: int | None = None
 
     def of(self, values: NDArray, dtype: np.dtype) -> NDArray:
@@ -156,6 +169,8 @@ class StoredColumns:
     @property
     def largest_sample(self) -> int:
         """Rows of a sample that is made in memory."""
+        if self.sparse:
+            return int(self.memory / (_ARRAY_SHARE * _SPARSE_COPIES * self._sparse_row_bytes))
         return self.memory // (_ARRAY_SHARE * self.dtype.itemsize * max(1, self.shape[1]))
 
     def block(self, start: int, stop: int) -> NDArray:
@@ -165,14 +180,17 @@ class StoredColumns:
 
     def take(self, index: NDArray[np.intp]) -> Any:
         """Some rows in any order: in memory where that fits, otherwise in a file of their own."""
-        return self.at(index) if self._is_small(len(index), self.shape[1]) else self.stored_rows(index)
+        if self.sparse and len(index) <= self.largest_sample:
+            return sparse_rows(self._sparse_columns, index, self._sparse_step)
+        small = not self.sparse and self._is_small(len(index), self.shape[1])
+        return self.at(index) if small else self.stored_rows(index)
 
     def stored_rows(self, index: NDArray[np.intp]) -> StoredColumns:
         """Some rows in any order, in a file of their own."""
         file = ScratchFile()
-        moved: dict[int, StoredColumn] = {}
+        moved: dict[int, StoredColumn | StoredSparseColumn] = {}
         for column in self._columns():
-            moved[id(column)] = StoredColumn.of(file, column.read()[index])
+            moved[id(column)] = type(column).of(file, column.read()[index])
         features = [Feature(moved[id(feature.column)], feature.code) for feature in self.features]
         return self._with(features, len(index))
 
@@ -183,7 +201,29 @@ class StoredColumns:
         """Some rows in any order, in memory."""
         return self._filled(len(index), lambda column: column.read()[index])
 
-    def _columns(self) -> list[StoredColumn]:
+    @cached_property
+    def sparse(self) -> bool:
+        """Whether only entries are stored, and blocks and samples are sparse."""
+        return bool(self.features) and all(
+            feature.code is None and isinstance(feature.column, StoredSparseColumn)
+            for feature in self.features
+        )
+
+    @property
+    def _sparse_columns(self) -> list[Any]:
+        return [feature.column for feature in self.features]
+
+    @cached_property
+    def _sparse_row_bytes(self) -> float:
+        n_entries = sum(column.n_entries for column in self._sparse_columns)
+        return max(1.0, n_entries * (4 + self.dtype.itemsize) / max(1, self.shape[0]))
+
+    @property
+    def _sparse_step(self) -> int:
+        """Rows of a sparse block: of one piece, or as many as the memory is for."""
+        return int(np.clip(self.memory / (_SPARSE_BLOCK_SHARE * self._sparse_row_bytes), 1, PIECE))
+
+    def _columns(self) -> list[StoredColumn | StoredSparseColumn]:
         """The columns behind the features, each once."""
         return list({id(feature.column): feature.column for feature in self.features}.values())
 
@@ -195,7 +235,9 @@ class StoredColumns:
                 out[:, place] = self.features[place].of(values, self.dtype)
         return out
 
-    def _by_column(self, places: Sequence[int]) -> Iterator[tuple[StoredColumn, list[int]]]:
+    def _by_column(
+        self, places: Sequence[int]
+    ) -> Iterator[tuple[StoredColumn | StoredSparseColumn, list[int]]]:
         """Columns with the places of their features."""
         found: dict[int, list[int]] = {}
         for place in places:
@@ -205,8 +247,17 @@ class StoredColumns:
 
     # What a fit asks of rows.
 
-    def blocks(self) -> Iterator[tuple[slice, NDArray]]:
-        """Row slices and their values."""
+    def moments(self, weights: NDArray[np.float64] | None = None) -> Moments:
+        """Moments of sparse columns, block by block."""
+        return merged_moments(self, weights)
+
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
+        """Row slices and their values, which are sparse where the columns are."""
+        if self.sparse:
+            for start in range(0, self.shape[0], self._sparse_step):
+                stop = min(start + self._sparse_step, self.shape[0])
+                yield slice(start, stop), sparse_block(self._sparse_columns, start, stop)
+            return
         for rows in self.row_slices():
             yield rows, self.block(rows.start, rows.stop)
 
@@ -248,7 +299,7 @@ class StoredColumns:
 
     def products(self, scaling: Scaling) -> StoredProducts:
         """Products with the scaled rows."""
-        return StoredProducts(self, scaling)
+        return (StoredSparseProducts if self.sparse else StoredProducts)(self, scaling)
 
     def scaled(self, rows: slice, scaling: Scaling, places: Iterable[int]) -> NDArray:
         """Scaled values of some features in consecutive rows, shape (len(places), n_rows)."""
@@ -262,101 +313,14 @@ class StoredColumns:
                 if feature.code is None:
                     out[line[place]] = (values.astype(self.dtype, copy=False) - centre) * factor
                 else:
-                    off, on = ((np.arange(2) - centre) * factor).astype(scaling.dtype)
-                    out[line[place]] = np.where(values == feature.code, on, off)
+                    two = ((np.arange(2) - centre) * factor).astype(scaling.dtype)
+                    _fill_flags(out[line[place]], values == feature.code, two)
         return out
 
 
-class StoredProducts:
-    """Products with scaled rows of a stored table, block by block.
-
-    Parameters
-    ----------
-    rows : StoredColumns
-        The table.
-    scaling : Scaling
-        What is done to every row.
-    """
-
-    def __init__(self, rows: StoredColumns, scaling: Scaling) -> None:
-        self.dtype = scaling.dtype
-        self._rows, self._scaling = rows, scaling
-
-    def project(self, directions: NDArray, out: NDArray | None = None) -> NDArray:
-        """One pass over the columns that the directions use: every row on every direction."""
-        if out is None:
-            out = np.empty((len(directions), self._rows.shape[0]), self.dtype)
-        used = np.flatnonzero(directions.any(axis=0))
-        few = np.ascontiguousarray(directions[:, used])
-        for rows in self._rows.row_slices():
-            out[:, rows] = few @ self._rows.scaled(rows, self._scaling, used)
-        return out
-
-    def backproject(self, slopes: NDArray, out: NDArray | None = None) -> NDArray:
-        """One pass: the blocks' gradients, summed in their order."""
-        total = self._summed(slopes.astype(self.dtype, copy=False), squared=False)
-        if out is None:
-            return total.astype(self.dtype, copy=False)
-        out[...] = total
-        return out
-
-    def backproject_squares(self, slopes: NDArray) -> NDArray:
-        """One pass, with squared rows."""
-        return self._summed(slopes, squared=True)
-
-    def _summed(self, slopes: NDArray, *, squared: bool) -> NDArray[np.float64]:
-        total = np.zeros((len(slopes), self._rows.shape[1]))
-        every = range(self._rows.shape[1])
-        for rows in self._rows.row_slices():
-            block = self._rows.scaled(rows, self._scaling, every)
-            total += slopes[:, rows] @ (block**2 if squared else block).T
-        return total
-
-    def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
-        """Scaled values of some features, shape (len(features), n_rows)."""
-        out = np.empty((len(features), self._rows.shape[0]), self.dtype)
-        for rows in self._rows.row_slices():
-            out[:, rows] = self._rows.scaled(rows, self._scaling, features)
-        return out
-
-    def covariance(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Weighted sums of the products of scaled features, which are centred, in one pass."""
-        n_features = self._rows.shape[1]
-        total = np.zeros((n_features, n_features))
-        for rows in self._rows.row_slices():
-            block = self._rows.scaled(rows, self._scaling, range(n_features)).astype(np.float64, copy=False)
-            total += (block * share[rows]) @ block.T
-        return total
-
-    def by_rows(self) -> ScaledRows:
-        """The scaled rows, as an array would give them."""
-        return ScaledRows(self._rows, self._scaling)
-
-
-class ScaledRows:
-    """Scaled rows of a stored table in single precision: slices of them, or rows by their numbers.
-
-    Parameters
-    ----------
-    rows : StoredColumns
-        The table.
-    scaling : Scaling
-        What is done to every row.
-    """
-
-    def __init__(self, rows: StoredColumns, scaling: Scaling) -> None:
-        self.shape = rows.shape
-        self._rows, self._scaling = rows, scaling
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, key: Any) -> NDArray[np.float32]:
-        if isinstance(key, slice):
-            start, stop, _ = key.indices(self.shape[0])
-            scaled = self._rows.scaled(slice(start, stop), self._scaling, range(self.shape[1]))
-            return np.ascontiguousarray(scaled.T, dtype=np.float32)
-        # Labellings that are searched share most of their rows.
-        distinct, place = np.unique(key, return_inverse=True)
-        taken = self._scaling.dense(self._rows.at(distinct)).astype(np.float32, copy=False)
-        return taken[place.reshape(np.shape(key))]
+def _fill_flags(out: NDArray, flags: NDArray[np.bool_], two: NDArray) -> None:
+    """The second of two numbers where a flag is up, otherwise the first; as bits: quicker than `where`."""
+    bits = out.view(np.uint32 if out.itemsize == 4 else np.uint64)
+    off, on = two.view(bits.dtype)
+    np.multiply(flags, off ^ on, out=bits)
+    np.bitwise_xor(bits, off, out=bits)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from princdiff.data.stored_columns import StoredColumns
 from princdiff.inference.contrasts import MANY_ROWS, Relabellings
 from princdiff.inference.feature_columns import MOST_VALUES
-from princdiff.inference.sparse_columns import SPARSE_ROWS, SparseColumn
+from princdiff.inference.sparse_columns import SparseColumn, are_sparse
 
 # Rows that are looked at before all are, to see that a feature has many values.
 _HEAD = 100
@@ -28,7 +28,7 @@ def numbers_of_values(rows: Any) -> NDArray[np.intp]:
     """How many values each feature has, counted up to one more than ``MOST_VALUES``."""
     n_features = rows.shape[1]
     found = np.zeros(n_features, dtype=np.intp)
-    if sp.issparse(rows) and rows.shape[0] >= SPARSE_ROWS:
+    if are_sparse(rows):
         counts = [len(SparseColumn.of(rows, feature).values) for feature in range(n_features)]
         return np.minimum(counts, MOST_VALUES + 1)
     for feature, column in enumerate(each_column(rows, np.arange(n_features))):

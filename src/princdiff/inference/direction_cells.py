@@ -255,10 +255,15 @@ class DirectionCells:
             )
         shared = Labels(self.rows.codes, labels.n_groups)
         parts = []
-        for column in labels.columns:
-            index = self.rows.take(labels.codes[column])
+        searched = [self.rows.take(labels.codes[column]) for column in labels.columns]
+        # All labellings together look at few rows, and to take rows from a file is a pass over it.
+        seen = np.unique(np.concatenate(searched))
+        pool = self.samples if self.samples.columns_per_pass is None else self.samples.take_rows(seen)
+        for index in searched:
             order = np.argsort(index)
-            part, own = self.samples.take_rows(index[order]), Labels(shared.codes[:, order], labels.n_groups)
+            own = Labels(shared.codes[:, order], labels.n_groups)
+            taken = index[order] if pool is self.samples else np.searchsorted(seen, index[order])
+            part = pool.take_rows(taken)
             parts.append(
                 solve_grid(
                     part,

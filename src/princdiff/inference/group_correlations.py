@@ -21,10 +21,11 @@ from princdiff.parallel import in_threads
 # Labellings given to a thread at a time.
 _CHUNK = 16
 # Rows, and share of them outside the largest group, from which labellings are taken together in sums of
-# products instead of one by one; numbers held then.
+# products instead of one by one; numbers and labels (a byte each) held then.
 _MANY_ROWS = 5000
 _GATHERED_SHARE = 0.2
 _PRODUCT_ELEMENTS = 4_000_000
+_LABEL_ELEMENTS = 64_000_000
 # Rows and columns of products that are made at a time, so that they stay in the cache.
 _PRODUCT_ROWS, _PRODUCT_COLUMNS = 8192, 256
 # Correlations closer than this are equal: sums in single precision are good to a tenth of it.
@@ -88,7 +89,9 @@ class GroupCorrelations:
         sizes = np.bincount(self._labellings.scheme.codes(np.arange(1))[0])
         together = n_rows >= _MANY_ROWS and n_rows - sizes.max() >= _GATHERED_SHARE * n_rows
         places = np.flatnonzero(wanted)
-        step = max(_CHUNK, _PRODUCT_ELEMENTS // max(1, len(places))) if together else _CHUNK
+        step = _CHUNK
+        if together:
+            step = max(_CHUNK, min(_PRODUCT_ELEMENTS // max(1, len(places)), _LABEL_ELEMENTS // n_rows))
         chunks = np.split(np.arange(n_labellings), np.arange(step, n_labellings, step))
 
         def run(chunk: NDArray[np.intp]) -> None:

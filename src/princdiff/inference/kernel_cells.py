@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.samples import Samples
-from princdiff.inference.contrasts import Contrasts, Relabellings
+from princdiff.data.scratch import ScratchFile
+from princdiff.data.stored_columns import StoredColumn
+from princdiff.inference.contrasts import MANY_ROWS, Contrasts, Relabellings
 
 # Rows up to which kernel matrices are made.
 MATRIX_ROWS = 1500
@@ -214,11 +216,43 @@ def _by_features(
         if kernel.shape == "products":
             continue
         frequencies = _frequencies(kernel, distances, sampled.shape[1], count, rng)
-        angles = rows.project(frequencies)
-        columns = np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
+        lines = _Waves(rows.project(frequencies).T, stored=rows.samples.columns_per_pass is not None)
+        if rows.n_rows < MANY_ROWS:
+            between = contrasts.between(np.stack(list(lines)).T)
+        else:
+            between = contrasts.between_lines(lines, 2 * count)
         # Columns of little spread count as little as they do in the kernel.
-        result[:, place] = contrasts.between(columns) @ columns.var(axis=0)
+        result[:, place] = between @ lines.spread
     return result
+
+
+class _Waves:
+    """Cosines and sines of angles, one line after the other: together they would take twice their memory.
+
+    Parameters
+    ----------
+    angles : array of shape (count, n_rows), float32
+        Rows on frequencies.
+    stored : bool
+        Whether the angles are kept in a file, beside a table that is.
+
+    Attributes
+    ----------
+    spread : array of shape (2 * count,), float32
+        Variances of the lines that were made.
+    """
+
+    def __init__(self, angles: NDArray[np.float32], *, stored: bool) -> None:
+        file = ScratchFile() if stored else None
+        self._angles = [line if file is None else StoredColumn.of(file, line) for line in angles]
+        self.spread = np.zeros(2 * len(angles), dtype=np.float32)
+
+    def __iter__(self) -> Iterator[NDArray[np.float32]]:
+        for half, wave in enumerate((np.cos, np.sin)):
+            for number, angles in enumerate(self._angles):
+                line = wave(angles.read() if isinstance(angles, StoredColumn) else angles)
+                self.spread[half * len(self._angles) + number] = line.var()
+                yield line
 
 
 def _frequencies(

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from princdiff.data.stored_columns import StoredColumns
 from princdiff.deadline import give_up_if_late
 from princdiff.inference.contrasts import Relabellings
 from princdiff.inference.feature_columns import MOST_VALUES, lines_of_values
@@ -22,6 +23,12 @@ from princdiff.inference.feature_columns import MOST_VALUES, lines_of_values
 SPARSE_ROWS = 1000
 # Entries whose sums are made in single precision; those of all are in double.
 _TOGETHER = 4096
+
+
+def are_sparse(rows: Any) -> bool:
+    """Whether columns of these rows stay sparse."""
+    sparse = rows.sparse if isinstance(rows, StoredColumns) else sp.issparse(rows)
+    return sparse and rows.shape[0] >= SPARSE_ROWS
 
 
 @dataclass(frozen=True)
@@ -47,8 +54,8 @@ class SparseColumn:
     zero: int
 
     @classmethod
-    def of(cls, columns: sp.csc_matrix, feature: int) -> SparseColumn:
-        """One column of a matrix.
+    def of(cls, columns: sp.csc_matrix | StoredColumns, feature: int) -> SparseColumn:
+        """One column of a matrix, or of a stored sparse table.
 
         Examples
         --------
@@ -56,17 +63,20 @@ class SparseColumn:
         >>> column.values, column.counts, column.place
         (array([-1.,  0.,  3.]), array([1, 2, 2]), array([2, 0, 2]))
         """
-        stored = slice(columns.indptr[feature], columns.indptr[feature + 1])
-        values, place, counts = np.unique(
-            np.append(columns.data[stored], 0), return_inverse=True, return_counts=True
-        )
+        if isinstance(columns, StoredColumns):
+            column: Any = columns.features[feature].column
+            rows, entries = column.entries()
+        else:
+            stored = slice(columns.indptr[feature], columns.indptr[feature + 1])
+            rows, entries = columns.indices[stored], columns.data[stored]
+        values, place, counts = np.unique(np.append(entries, 0), return_inverse=True, return_counts=True)
         zero = int(place[-1])
-        counts[zero] += columns.shape[0] - (stored.stop - stored.start) - 1
+        counts[zero] += columns.shape[0] - len(rows) - 1
         if counts[zero] == 0:
             # No row is zero: the entry that was added stands for nothing.
             values, counts = np.delete(values, zero), np.delete(counts, zero)
             place, zero = place - (place > zero), 0
-        return cls(columns.indices[stored], place[:-1], values.astype(np.float64), counts, zero)
+        return cls(rows, place[:-1], values.astype(np.float64), counts, zero)
 
 
 class SparseContrasts:
@@ -74,13 +84,13 @@ class SparseContrasts:
 
     Parameters
     ----------
-    columns : CSC matrix of shape (n_rows, n_features)
+    columns : CSC matrix, or sparse StoredColumns, of shape (n_rows, n_features)
         Numbers.
     labellings : Relabellings
         Labellings that `of` accepts.
     """
 
-    def __init__(self, columns: sp.csc_matrix, labellings: Relabellings) -> None:
+    def __init__(self, columns: sp.csc_matrix | StoredColumns, labellings: Relabellings) -> None:
         self._columns, self._n_labellings = columns, labellings.n_labellings
         bits: Any = labellings.scheme.bits
         # Labellings of a row side by side: a column needs those of few rows.
@@ -96,11 +106,11 @@ class SparseContrasts:
     @classmethod
     def of(cls, rows: Any, labellings: Relabellings) -> SparseContrasts | None:
         """Of many sparse rows; None where rows are others, or more than their group travels with them."""
-        if not sp.issparse(rows) or rows.shape[0] < SPARSE_ROWS or labellings.n_groups != 2:
+        if not are_sparse(rows) or labellings.n_groups != 2:
             return None
         if labellings.weights is not None or labellings.blocks is not None or labellings.scheme.bits is None:
             return None
-        return cls(sp.csc_matrix(rows), labellings)
+        return cls(rows if isinstance(rows, StoredColumns) else sp.csc_matrix(rows), labellings)
 
     def column(self, feature: int) -> SparseColumn:
         """Values of one column."""

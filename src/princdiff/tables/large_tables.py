@@ -18,6 +18,7 @@ from princdiff.data.row_chunks import RowChunks
 from princdiff.data.scratch import ScratchFile
 from princdiff.data.sources import ParquetRows
 from princdiff.data.stored_columns import Feature, StoredColumn, StoredColumns
+from princdiff.data.stored_sparse import stored_columns_of
 from princdiff.tables.column_files import ColumnFiles
 from princdiff.tables.dask_columns import DaskColumns, is_dask_frame
 from princdiff.tables.frames import Table, from_frame, refuse_duplicates, renamed, take_object
@@ -30,7 +31,9 @@ BYTES_PER_ROW = 150
 LIBRARIES = 300_000_000
 # Times that the bytes of stored sparse rows are taken by a comparison of them in memory.
 SPARSE_COPIES = 6
-# Part of a budget that sparse rows take where they are made dense.
+# Share of numbers that are stored up to which sparse rows stay sparse in files; part of a budget that others
+# take where they are made dense.
+_SPARSE_SHARE = 0.3
 _DENSE_SHARE = 32
 
 
@@ -143,8 +146,13 @@ def _cells(source: Any, budget: int) -> Table | None:
 def _stored(rows: RowChunks, budget: int) -> Table:
     """Rows out of core as a stored table, in one pass."""
     n_rows, n_columns = rows.shape
-    file = ScratchFile()
     size = rows.dtype.itemsize
+    if rows.sparse and rows.row_bytes <= _SPARSE_SHARE * n_columns * (4 + size):
+        features = [
+            Feature(column) for column in stored_columns_of(rows.blocks(), n_rows, n_columns, rows.dtype)
+        ]
+        return _table_of(features, budget, rows)
+    file = ScratchFile()
     columns = [StoredColumn(file, file.reserve(n_rows * size), rows.dtype, n_rows) for _ in range(n_columns)]
     step = max(1, budget // (_DENSE_SHARE * n_columns * size)) if rows.sparse else n_rows
     for part, block in rows.blocks():
@@ -153,8 +161,12 @@ def _stored(rows: RowChunks, budget: int) -> Table:
             values = some.toarray() if sp.issparse(some) else some
             for column, line in zip(columns, np.ascontiguousarray(values.T, dtype=rows.dtype), strict=True):
                 file.write(column.place + (part.start + start) * size, line)
-    stored = StoredColumns([Feature(column) for column in columns], budget, rows.dtype, n_rows)
-    return Table(stored, tuple(f"x{place}" for place in range(n_columns)), rows.label, named=False)
+    return _table_of([Feature(column) for column in columns], budget, rows)
+
+
+def _table_of(features: list[Feature], budget: int, rows: RowChunks) -> Table:
+    stored = StoredColumns(features, budget, rows.dtype, rows.shape[0])
+    return Table(stored, tuple(f"x{place}" for place in range(len(features))), rows.label, named=False)
 
 
 def _renamed(table: Table, names: list[str] | None) -> Table:
