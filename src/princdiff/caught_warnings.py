@@ -1,4 +1,4 @@
-"""Warnings that point to the user's line or are told in our own words, and one that tells nobody anything."""
+"""Warnings that point to the user's line or appear in our own words, and one that helps nobody."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ class SelectionSteps:
         """What is taken off the scores of pairs, so that they have their part of the error.
 
         Scores are about -log of a p-value, so the largest of many independent ones grows by the logarithm of
-        their number. How many independent ones pairs and columns are worth is told by their largest scores
+        their number. How many independent ones pairs and columns are worth shows in their largest scores
         under half of all labellings: there are far fewer than pairs where features go together.
         """
         if not pairs.n_pairs:

@@ -226,14 +226,14 @@ def _described(
     if missing is None or effects[missing] <= 0 or (clear.any() and not clear[-1]):
         return found
     gaps = _missing(facts, missing)
-    told = any(
+    described = any(
         clear[feature - members.start] for feature in values if feature not in facts.alike_where_measured
     )
-    if clear[-1] and not told:
+    if clear[-1] and not described:
         return _Description(coding.type, "missing", float(effects[missing]), gaps)
     if effects[missing] > found.effect:
         # What was measured may differ as well, which the gaps must not hide.
-        both = f"{gaps}; {change}" if told and found.effect > 0 else gaps
+        both = f"{gaps}; {change}" if described and found.effect > 0 else gaps
         return _Description(coding.type, "missing", float(effects[missing]), both)
     return _Description(coding.type, found.kind, found.effect, f"{change}; {gaps}" if found.effect else gaps)
 
