@@ -7,8 +7,10 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator, TransformerMixin
 
 import princdiff
+from princdiff.caught_warnings import warn_user
 
 
 def lines_of(work) -> dict[str, str]:
@@ -71,3 +73,12 @@ def test_covariates_that_determine_the_groups():
     X, y = np.random.default_rng(2).normal(size=(40, 3)), np.repeat([0, 1], 20)
     work = lambda: princdiff.permutation_test(X, y, covariates=y + 0.0, n_permutations=19)  # noqa: E731
     assert lines_of(work) == {"the covariates determine wh": __file__}
+
+
+def test_a_base_class_between_is_not_the_user():
+    inside = {"__name__": "princdiff.somewhere", "warn_user": warn_user}
+    exec("def fit(self, X, y=None):\n    warn_user('few rows')\n    return self", inside)
+    estimator = type(
+        "Warns", (TransformerMixin, BaseEstimator), {"fit": inside["fit"], "transform": lambda self, X: X}
+    )()
+    assert lines_of(lambda: estimator.fit_transform(np.ones((2, 1)))) == {"few rows": __file__}

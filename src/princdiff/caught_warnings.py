@@ -35,10 +35,14 @@ def caught_warnings() -> Iterator[list[warnings.WarningMessage]]:
         yield caught
 
 
+# Between the user's line and ours there may be an estimator's base class, or threads.
+_NOT_THE_USER = frozenset({"princdiff", "sklearn", "joblib", "threading", "concurrent"})
+
+
 def warn_user(message: str | Warning) -> None:
     """Warn at the first line outside this package, however deep inside it this is called."""
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "princdiff":
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in _NOT_THE_USER:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, UserWarning, stacklevel=level)
 

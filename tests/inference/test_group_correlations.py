@@ -47,6 +47,15 @@ def test_nothing_is_expected_of_small_groups_weights_and_constants():
     assert np.isfinite(expected[[1, 3]]).all()
 
 
+def test_nothing_is_expected_of_flags_with_few_ones_in_a_group():
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(400, 4))
+    rows[:, 2] = rng.random(400) < 0.03
+    expected = correlations_of(rows, (340, 60), 19).expected_changes()
+    assert np.isnan(expected[[0, 2]]).all()
+    assert np.isfinite(expected[[1, 3]]).all()
+
+
 @dataclass
 class _Watched:
     """Labellings that remember how many labels were asked for at once."""

@@ -9,8 +9,9 @@ from scipy import stats
 from princdiff import select_features
 from princdiff.data.problem import Problem, Run
 from princdiff.inference import changed_correlations as relations
+from princdiff.inference.changed_correlations import relation_scores
 from princdiff.inference.selection import select
-from princdiff.inference.selection_steps import SelectionOptions
+from princdiff.inference.selection_steps import SelectionOptions, SelectionSteps
 
 QUICK = {"n_permutations": 199, "random_state": 0}
 
@@ -450,3 +451,22 @@ def test_the_error_of_drawing_relabellings_is_told():
     np.testing.assert_allclose(found.table["pvalue_error"], np.sqrt(share * (1 - share) / 100))
     every = select_features(rng.normal(size=(8, 3)), np.repeat([0, 1], 4), n_permutations=999, random_state=0)
     assert (every.table["pvalue_error"] == 0).all()
+
+
+@pytest.mark.parametrize("n_columns", [2, 3, 4, 20])
+def test_columns_and_pairs_have_their_parts_of_the_error(n_columns):
+    # Few pairs, and many that are copies of few: the largest score of a column is as often beyond what is
+    # needed as its part of the error says, and so is that of a pair.
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, min(n_columns, 4)))
+    if n_columns > 4:
+        rows = np.repeat(rows, 5, axis=1) + 0.3 * rng.normal(size=(200, n_columns))
+    problem = Problem.from_arrays(rows, np.repeat([0, 1], 100))
+    options = SelectionOptions(n_permutations=1999)
+    steps = SelectionSteps(problem, Run(0), options, problem.classes)
+    pairs = relation_scores(steps._rows, steps._labellings, steps._unit_of)
+    columns = steps._alone.units.max(axis=1)
+    together = np.maximum(pairs.scores.max(axis=1), pairs.rest) - steps._handicap_of_pairs(pairs)
+    needed = np.quantile(np.maximum(columns, together), 1 - 0.85 * 0.05)
+    assert (columns > needed).mean() == pytest.approx(0.6 * 0.05, abs=0.01)
+    assert (together > needed).mean() == pytest.approx(0.25 * 0.05, abs=0.01)

@@ -10,7 +10,7 @@ from typing import NoReturn
 EXIT_CODES = """\
 exit codes:
   0    no decision was asked for, or the groups do not differ by the rule given
-  1    the groups differ by the rule given (--fail-below, --min-effect; score: --max-effect)
+  1    the groups differ by the rule given (--fail-below and the like; score: --max-effect)
   2    bad input or usage, or a rule that the test could not decide
   130  interrupted
 """

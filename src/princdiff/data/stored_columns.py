@@ -190,7 +190,12 @@ class StoredColumns:
         file = ScratchFile()
         moved: dict[int, StoredColumn | StoredSparseColumn] = {}
         for column in self._columns():
-            moved[id(column)] = type(column).of(file, column.read()[index])
+            values = column.read()[index]
+            moved[id(column)] = (
+                StoredSparseColumn.of(file, values, self._sparse_step)
+                if isinstance(column, StoredSparseColumn)
+                else StoredColumn.of(file, values)
+            )
         features = [Feature(moved[id(feature.column)], feature.code) for feature in self.features]
         return self._with(features, len(index))
 

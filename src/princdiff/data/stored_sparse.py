@@ -51,14 +51,15 @@ class StoredSparseColumn:
     dtype: np.dtype
 
     @classmethod
-    def of(cls, file: ScratchFile, values: NDArray) -> StoredSparseColumn:
-        """Store what is not zero at the end of a file."""
-        pieces = [values[start : start + PIECE] for start in range(0, len(values), PIECE)]
+    def of(cls, file: ScratchFile, values: NDArray, piece_rows: int = PIECE) -> StoredSparseColumn:
+        """Store what is not zero at the end of a file, in pieces as long as what is read at a time."""
+        step = min(piece_rows, PIECE)
+        pieces = [values[start : start + step] for start in range(0, len(values), step)]
         rows = [np.flatnonzero(piece) for piece in pieces]
         places = [
             stored_piece(file, own, piece[own], values.dtype) for own, piece in zip(rows, pieces, strict=True)
         ]
-        starts = np.append(np.arange(0, len(values), PIECE), len(values))
+        starts = np.append(np.arange(0, len(values), step), len(values))
         return cls(
             file, starts, np.array(places, np.int64), np.array([*map(len, rows)], np.int64), values.dtype
         )

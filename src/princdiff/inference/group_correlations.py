@@ -37,6 +37,8 @@ _LEAST_SPREAD = 0.2
 
 # Rows of the smallest group from which what is expected to first order is as good as what labellings tell.
 _FEWEST_EXPECTED = 50
+# The same for each unit of the fourth moment of a column: a flag has one over the share of its ones.
+_ROWS_PER_TAIL = 10
 # Below this variance of the products of two columns rounding in single precision takes part.
 _LEAST_VARIANCE = 1e-4
 
@@ -165,7 +167,7 @@ class GroupCorrelations:
         A correlation r of standardised columns x and y is about the mean of x y - r (x^2 + y^2) / 2, and the
         mean of the changes of means over all ways to deal rows is the variance of what is averaged, times the
         number of groups less one. NaN where rows have weights or are not dealt freely, where groups are
-        small, and for columns that do not vary.
+        small, and for columns that do not vary or few rows of which make up most of the variance.
         """
         labellings = self._labellings
         smallest = np.bincount(labellings.scheme.codes(np.arange(1))[0]).min()
@@ -180,10 +182,12 @@ class GroupCorrelations:
         correlation = x.T @ y / n_rows
         both = (x**2).T @ y**2 / n_rows
         lopsided = ((x**3).T @ y + x.T @ y**3) / n_rows
-        fourth = ((x**4).mean(axis=0)[:, None] + 2 * both + (y**4).mean(axis=0)) / 4
+        tails = (x**4).mean(axis=0)[:, None], (y**4).mean(axis=0)
+        fourth = (tails[0] + 2 * both + tails[1]) / 4
         variance = both - correlation * (lopsided - correlation * fourth)
         share = (labellings.n_groups - 1) * n_rows / (n_rows - 1)
-        return np.where(variance > _LEAST_VARIANCE, variance * share, np.nan).ravel().astype(np.float64)
+        sound = (variance > _LEAST_VARIANCE) & (_ROWS_PER_TAIL * np.maximum(*tails) <= smallest)
+        return np.where(sound, variance * share, np.nan).ravel().astype(np.float64)
 
     def _change(self, codes: NDArray[np.uint8], moments: _GroupMoments, out: NDArray[np.float32]) -> None:
         """Weighted sum of squares of the groups' correlations about their mean."""

@@ -95,6 +95,7 @@ def gamma_scores(
         np.broadcast_to(np.nan if known is None else np.asarray(known, np.float64), (n_columns,))
         for known in (prior, mean)
     )
+    means = np.where(np.isnan(skewness), np.nan, means)
     expected = ScoreMoments(means, means * skewness / 2, skewness)
     if statistics.dtype == np.float32 and _KERNEL.available:
         statistics = np.ascontiguousarray(statistics)

@@ -42,6 +42,8 @@ SHARE_ALONE, SHARE_PAIRS, SHARE_NAMED = 0.6, 0.25, 0.15
 MIXED_ALONE, MIXED_PAIRS, MIXED_NAMED = 0.75, 0.15, 0.10
 # In tables of so few numbers that all threes of them can be looked at these have a part of the last.
 THREES_NAMED, SHARE_THREES, _MOST_IN_THREES = 0.10, 0.05, 30
+# Quantiles, over the labellings, at which the largest scores of columns and pairs are compared.
+_COMPARED_AT = (0.94, 0.95, 0.96, 0.97, 0.98)
 # Named features whose relations are looked at once more, and those of which products are made.
 _MOST_NAMED, _MOST_FACTORS = 20, 8
 # Pairs listed in the table of relations, whether or not they are selected.
@@ -169,13 +171,16 @@ class SelectionSteps:
 
         Scores are about -log of a p-value, so the largest of many independent ones grows by the logarithm of
         their number. How many independent ones pairs and columns are worth shows in their largest scores
-        under half of all labellings: there are far fewer than pairs where features go together.
+        over all labellings, out where decisions are made: there are far fewer than pairs where features go
+        together.
         """
         if not pairs.n_pairs:
             return 0.0
         largest = np.maximum(pairs.scores.max(axis=1), pairs.rest)
-        apart = np.median(largest) - np.median(self._alone.units.max(axis=1))
-        return float(apart + np.log(self._shares.alone / self._shares.pairs))
+        of_pairs, of_columns = (
+            np.quantile(scores, _COMPARED_AT).mean() for scores in (largest, self._alone.units.max(axis=1))
+        )
+        return float(of_pairs - of_columns + np.log(self._shares.alone / self._shares.pairs))
 
     def _without_doubtful(
         self, pairs: NDArray[np.intp], adjusted: NDArray[np.float64]

@@ -195,7 +195,7 @@ PD_INLINE void pd_column_keys(const pd_batch *batch, const pd_buffers *b, int64_
     const uint32_t group_mask = b->group_mask, n_groups = (uint32_t)batch->n_groups;
     const int lost = b->group_mask ? row_bits + 32 - group_shift : row_bits;
     const float range = high - low, steps = (float)(0xFFFFFFFFu >> lost) * 0.999f;
-    const float factor = range > 1e-30f && range < 1e30f ? steps / range : 0.0f;
+    const float factor = range > 1e-28f && range < 1e30f ? steps / range : 0.0f;
     for (int32_t row = 0; row < (int32_t)n_rows; row++) {
         const uint32_t step = (uint32_t)(int32_t)((values[row] - low) * factor);
         keys[row] = (codes[row] & group_mask) << group_shift | step << row_bits | (uint32_t)row;

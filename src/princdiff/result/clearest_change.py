@@ -140,8 +140,6 @@ def clearest_change(
     ('value', 5.0, [0.1, 0.8])
     """
     own = dict(zip(STATISTICS, scores.tolist(), strict=True))
-    if kind == "spread" and scores.max() <= 0:
-        return _moved_in_ranks(values, codes, weights)
     shown = clearest_kind(kind, scores)
     if shown == "value" or (shown in _BEHIND and _is_of_values(values, shown, own)):
         return _changed_value(values, codes, weights)
@@ -162,18 +160,6 @@ def clearest_change(
         # No quantile moves, and what ranks saw is not in the mean.
         return _changed_value(values, codes, weights)
     return Change(shown, effect=effect)
-
-
-def _moved_in_ranks(
-    values: NDArray[np.float64], codes: NDArray[np.uint8], weights: NDArray[np.float64] | None
-) -> Change | None:
-    """The median, where a change of spread that no statistic was asked about is a shift without its tails."""
-    parts = beyond_chance(normal_quantiles(values)[None], codes, weights)
-    total = float(parts.total[0])
-    if float(parts.location[0]) <= total / 2:
-        return None
-    measure, figures = _changed_quantile(values, codes, weights, (0.5,))
-    return Change("shift", measure, figures, total**0.5) if max(figures) > min(figures) else None
 
 
 def _is_of_values(values: NDArray[np.float64], shown: str, scores: dict[str, float]) -> bool:

@@ -227,11 +227,13 @@ def _clearest_changes(
         own, values, codes, weights = scores[place], column_of(rows, place), prepared.codes, prepared.weights
         if prepared.features[place] in prepared.filled:
             values, codes, weights, present = observed(prepared, place)
-            if len(present) < len(prepared.groups):
+            if len(present) < 2:
                 continue
-            own = measured_scores(values, codes, weights)
+            own = measured_scores(values, np.searchsorted(present, codes).astype(np.uint8), weights)
             if not differs_clearly(own):
                 alike.append(place)
+            if len(present) < len(prepared.groups):
+                continue
         change = clearest_change(values, codes, weights, kinds[place], own)
         if change is not None:
             found[place] = change

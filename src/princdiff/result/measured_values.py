@@ -17,6 +17,8 @@ from princdiff.inference.relabelling import Scheme
 
 # Relabellings of the rows that have a value, by which the statistics become comparable scores.
 _N_RELABELLINGS = 199
+# Rows on which they are judged at most.
+_MOST_ROWS = 20_000
 # Level at which the measured values are said to differ.
 _LEVEL = 0.05
 
@@ -41,7 +43,8 @@ def measured_scores(
 
     Notes
     -----
-    Rows are relabelled one by one, also where the test relabelled by blocks: only words depend on it.
+    Rows are relabelled one by one, also where the test relabelled by blocks: only words depend on it. Of many
+    rows a sample is judged.
 
     Examples
     --------
@@ -50,6 +53,12 @@ def measured_scores(
     >>> measured_scores(values, np.repeat([0, 1], 200).astype(np.uint8)).round().astype(int)[:2]
     array([39,  1])
     """
+    if len(values) > _MOST_ROWS:
+        kept = np.sort(np.random.default_rng(0).permutation(len(values))[:_MOST_ROWS])
+        # A group without a row in the sample has too few to say anything of.
+        if len(np.unique(codes[kept])) == len(np.unique(codes)):
+            values, codes = values[kept], codes[kept]
+            weights = None if weights is None else weights[kept]
     labellings = Relabellings(Scheme(codes, _N_RELABELLINGS, seed=0), int(codes.max()) + 1, weights)
     return alone_scores(values[:, None], labellings).observed_statistics[0]
 

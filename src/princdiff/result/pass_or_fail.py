@@ -98,9 +98,14 @@ def decide(
     enough = min_column_effect is None or size >= min_column_effect
     reached = result.test.smallest_attainable_pvalue
     reached = 1.0 if math.isnan(reached) else reached
-    if large and enough and not small and reached >= fail_below:
+    # Where columns were not tested, or could not be named by so small a test, none was found too small.
+    unknown = min_column_effect is not None and not column
+    if large and (enough or unknown) and not small and reached >= fail_below:
         outcome: Outcome = "undecided"
         reason = f"no p-value below {reached:.2g} was possible in the test that was made"
+    elif large and small and unknown and not result.selection.made:
+        outcome = "undecided"
+        reason = "the columns were not tested, so none could be held against its rule"
     else:
         outcome = "failed" if large and enough and small else "passed"
         reason = _comparisons(result, fail_below, min_effect, small, large)

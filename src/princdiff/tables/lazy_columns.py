@@ -79,7 +79,7 @@ class _SomeRows(LazyColumns):
     def texts(self, name: str) -> tuple[NDArray[np.int32] | None, list[str]]:
         codes, levels = self._whole.texts(name)
         if codes is None or len(levels) > MOST_TEXTS:
-            return codes, levels
+            return (None if codes is None else codes[self._index]), levels
         # Texts of the other rows are no levels of these.
         seen, own = np.unique(codes[self._index], return_inverse=True)
         texts = [levels[code] for code in seen if code >= 0]
