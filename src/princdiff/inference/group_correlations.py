@@ -37,10 +37,10 @@ _LEAST_SPREAD = 0.2
 
 # Rows of the smallest group from which what is expected to first order is as good as what labellings tell.
 _FEWEST_EXPECTED = 50
-# The same for each unit of the fourth moment of a column: a flag has one over the share of its ones.
-_ROWS_PER_TAIL = 10
+# Fourth moment of a column up to which it is used: normal scores have 3, a flag one over its share of ones.
+_LARGEST_TAIL = 4.0
 # Below this variance of the products of two columns rounding in single precision takes part.
-_LEAST_VARIANCE = 1e-4
+_LEAST_VARIANCE = 0.01
 
 
 class GroupCorrelations:
@@ -167,7 +167,8 @@ class GroupCorrelations:
         A correlation r of standardised columns x and y is about the mean of x y - r (x^2 + y^2) / 2, and the
         mean of the changes of means over all ways to deal rows is the variance of what is averaged, times the
         number of groups less one. NaN where rows have weights or are not dealt freely, where groups are
-        small, and for columns that do not vary or few rows of which make up most of the variance.
+        small, for columns that nearly determine each other, and for those that do not vary or are rarely not
+        zero.
         """
         labellings = self._labellings
         smallest = np.bincount(labellings.scheme.codes(np.arange(1))[0]).min()
@@ -186,7 +187,7 @@ class GroupCorrelations:
         fourth = (tails[0] + 2 * both + tails[1]) / 4
         variance = both - correlation * (lopsided - correlation * fourth)
         share = (labellings.n_groups - 1) * n_rows / (n_rows - 1)
-        sound = (variance > _LEAST_VARIANCE) & (_ROWS_PER_TAIL * np.maximum(*tails) <= smallest)
+        sound = (variance > _LEAST_VARIANCE) & (np.maximum(*tails) <= _LARGEST_TAIL)
         return np.where(sound, variance * share, np.nan).ravel().astype(np.float64)
 
     def _change(self, codes: NDArray[np.uint8], moments: _GroupMoments, out: NDArray[np.float32]) -> None:

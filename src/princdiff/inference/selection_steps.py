@@ -172,10 +172,13 @@ class SelectionSteps:
         Scores are about -log of a p-value, so the largest of many independent ones grows by the logarithm of
         their number. How many independent ones pairs and columns are worth shows in their largest scores
         over all labellings, out where decisions are made: there are far fewer than pairs where features go
-        together.
+        together. Pairs with flags are tested approximately only, so with these each pair counts.
         """
         if not pairs.n_pairs:
             return 0.0
+        if any(kind != "number" for kind in self._problem.kinds):
+            each = np.log(pairs.n_pairs / len(self._columns))
+            return float(each + np.log(self._shares.alone / self._shares.pairs))
         largest = np.maximum(pairs.scores.max(axis=1), pairs.rest)
         of_pairs, of_columns = (
             np.quantile(scores, _COMPARED_AT).mean() for scores in (largest, self._alone.units.max(axis=1))
