@@ -7,7 +7,8 @@ A gap is 1 - value / upper bound, the value being that of the default search. "s
 the bounds that use one plan for all directions, or an envelope over few sets of features; "cones" adds branch
 and bound. Times are processor time. Rows are scaled to unit variance over all rows, except where a name says
 raw.
-MADELON is read from --data or the environment variable PRINCDIFF_DATA, and is left out without it.
+MADELON and the brain cells are read from --data or the environment variable PRINCDIFF_DATA, and are left out
+without it.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from functools import partial
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_wine
 
-from princdiff import SPARDA
+from princdiff import PDA, SPARDA
 from princdiff.data.labels import Labels
-from princdiff.datasets import make_block_gaussians
+from princdiff.datasets import load_madelon, load_zeisel, make_block_gaussians
 from princdiff.divergences import get
 from princdiff.relaxation.branch_and_bound import BranchAndBound
 from princdiff.relaxation.group_rows import GroupRows
@@ -39,13 +40,14 @@ def flags(seed):
     return X.astype(float), y
 
 
-def madelon(data):
-    place = data or os.environ.get("PRINCDIFF_DATA")
-    if not place:
-        return None
-    file = Path(place) / "madelon.npz" if Path(place).is_dir() else Path(place)
-    with np.load(file) as archive:
-        return archive["X_train"].astype(float), archive["y_train"]
+def madelon(place):
+    found = load_madelon(place)
+    return found.data, found.target
+
+
+def cells(place):
+    found = load_zeisel(place)
+    return found.data.toarray(), found.target
 
 
 def problems(options):
@@ -58,11 +60,14 @@ def problems(options):
             None,
         )
     yield "blocks 100 + 100, raw", lambda seed: make_block_gaussians(60, 100, random_state=seed), (2, 3), None
-    if madelon(options.data) is not None:
-        yield "MADELON", lambda _: madelon(options.data), (5, 10, 14), 1
+    place = options.data or os.environ.get("PRINCDIFF_DATA")
+    if place:
+        yield "MADELON", lambda _: madelon(place), (5, 10, 14), 1
     yield "breast cancer", lambda _: load_breast_cancer(return_X_y=True), (3, 5, 10), 1
     yield "wine, 3 groups", lambda _: load_wine(return_X_y=True), (3, 5, 10), 1
     yield "0/1 columns", flags, (3, 5), None
+    if place:
+        yield "brain cells, all genes", lambda _: cells(place), (None,), 1
 
 
 def scaled(X):
@@ -92,7 +97,8 @@ def tightness(options):
             for seed in range(min(options.seeds, most or options.seeds)):
                 X, y = make(seed)
                 X = X if "raw" in name else scaled(X)
-                fit = SPARDA(n_features=k, certify=False, random_state=0).fit(X, y)
+                estimator = PDA if k is None else partial(SPARDA, n_features=k)
+                fit = estimator(certify=False, random_state=0).fit(X, y)
                 value, direction = fit.divergences_[0], fit.components_[0]
                 pair = len(np.unique(y)) == 2
                 before = bounded(X, y, k, direction, options.seconds, 0.0) if pair else (np.nan, None)
@@ -103,7 +109,7 @@ def tightness(options):
             gap, spent = np.median(gaps, axis=0), np.median(times, axis=0)
             closed = (np.array(gaps)[:, 1] <= 0.0101).mean()
             print(
-                f"| {name} | {k} | {len(gaps)} | {100 * gap[0]:.1f} % | {spent[0]:.1f} "
+                f"| {name} | {k or 'all'} | {len(gaps)} | {100 * gap[0]:.1f} % | {spent[0]:.1f} "
                 f"| {100 * gap[1]:.1f} % | {spent[1]:.1f} | {100 * closed:.0f} % | {how} |",
                 flush=True,
             )

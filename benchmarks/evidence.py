@@ -45,7 +45,7 @@ SECTIONS = {
     "power": Printed(
         "Power of the default test beside others",
         "benchmarks.power",
-        ("table", "--sets", "20", "--first", "140"),
+        ("table", "--sets", "100", "--first", "240"),
         ("table", "--sets", "1", "--cell", "spread", "--permutations", "19"),
     ),
     "mixed": Printed(
@@ -64,7 +64,7 @@ SECTIONS = {
     "certificates": Printed(
         "Certificates: how tight after ten seconds",
         "benchmarks.certificates",
-        ("--seeds", "1"),
+        ("--seeds", "20"),
         ("--seeds", "1", "--seconds", "0.5", "--only", "wine"),
     ),
     "engine": Printed(
