@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from princdiff import compare
-from princdiff.result.columns import from_to, in_brackets, in_short, proportions, unmistakable
+from princdiff.result.columns import in_brackets, in_short, unmistakable
+from princdiff.result.readable_figures import from_to, number, numbers, percentages
 from princdiff.result.telling_columns import number_tells
 
 
@@ -24,7 +25,7 @@ def halves(n_rows: int) -> np.ndarray:
     "level", ["Retriever, Labrador", "a; b", "auto(l4)", "x (y)", 'the "best"', "1,5", "a: b"]
 )
 def test_the_first_change_is_found_whatever_a_level_is_called(level):
-    first = f"{unmistakable(level)} {proportions([0.1, 0.2])}"
+    first = f"{unmistakable(level)} {from_to([0.1, 0.2], percentages([0.1, 0.2]))}"
     assert in_short(f"{first}, other 90 % → 80 %") == first
     assert in_brackets(f"{first}, other 90 % → 80 %", first_only=True) == first
     assert level in in_brackets(first, first_only=False)
@@ -38,8 +39,8 @@ def test_levels_with_commas_and_brackets_are_said_whole_in_the_headline():
         group == "before", rng.choice(3, 600, p=[0.7, 0.2, 0.1]), rng.choice(3, 600, p=[0.1, 0.8, 0.1])
     )
     frame = pd.DataFrame({"group": group, "breed": levels[place]})
-    for number in range(3):
-        frame[f"shifted {number}"] = rng.normal(size=600) + (group == "after")
+    for place_of in range(3):
+        frame[f"shifted {place_of}"] = rng.normal(size=600) + (group == "after")
     result = compare(frame, groups="group", n_permutations=99, random_state=0)
     first = in_short(result.columns.set_index("column").loc["breed", "change"])
     assert "%" in first
@@ -232,3 +233,13 @@ def test_the_promise_speaks_of_columns_where_a_column_has_several_features():
     assert "any of the columns named" in str(
         compare(frame, groups="group", n_permutations=19, random_state=0)
     )
+
+
+def test_large_numbers_are_written_in_words_and_in_one_unit():
+    assert numbers([4.84e8, 5.12e8]) == ["484 million", "512 million"]
+    # So many digits as tell them apart, in the unit too.
+    assert numbers([4.841e8, 4.842e8]) == ["484.1 million", "484.2 million"]
+    # What is far smaller is not written in a unit in which it would vanish.
+    assert numbers([12.0, 4.84e8]) == ["12", "484 million"]
+    assert number(-2.5e12) == "-2.5 trillion"
+    assert numbers([99_999_999.0, 0.0]) == ["99999999", "0"]

@@ -25,7 +25,7 @@ from princdiff.present.plot_style import (
     shortened,
 )
 from princdiff.present.text_layout import clipped
-from princdiff.result.columns import percentages
+from princdiff.result.readable_figures import percentages
 
 _LONGEST_CHANGE = 48
 # With more groups bars side by side are hairlines: points on a line stand in.

@@ -17,7 +17,7 @@ import pandas as pd
 
 from princdiff.present import charts, inference_charts, vega
 from princdiff.result import wording
-from princdiff.result.columns import from_to, numbers, percentages
+from princdiff.result.readable_figures import from_to, numbers, percentages
 from princdiff.tables.encoding import feature_names
 
 if TYPE_CHECKING:

@@ -106,7 +106,7 @@ def direction_sentence(result: DifferenceResult) -> str:
 def column_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     """The columns of the user's table: those that differ, or the largest differences where none was shown."""
     from princdiff.result import wording
-    from princdiff.result.columns import MOST_ARROWS
+    from princdiff.result.readable_figures import MOST_ARROWS
 
     frame = result.columns
     chosen = frame[frame["selected"]]

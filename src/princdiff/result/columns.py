@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from princdiff.result.clearest_change import Change
 from princdiff.result.clearest_groups import clearest_groups
 from princdiff.result.effects import level_effects, rows_that_count
+from princdiff.result.readable_figures import from_to, number, numbers, percentages
 from princdiff.result.shift_spread_shape import Kind
 from princdiff.tables import Coding
 
@@ -28,13 +29,7 @@ _SHOWN_LEVELS = 3
 _SHIFT_SHARE = 0.3
 # A number whose smallest value is below this part of its mean may be a size, of which one tells per cent.
 _SIZED = 0.8
-ARROW = " → "
-NOTHING = "–"
-# Letters of a group's name beside its figure.
-_GROUP_LENGTH = 20
 _IN_PERCENT = r"\(([+-][^()]* %)\)"
-MOST_ARROWS = 3
-"""With more groups a chain of arrows is not read: the two that differ most clearly are shown."""
 
 
 @dataclass(frozen=True)
@@ -334,115 +329,3 @@ def in_brackets(change: str, *, first_only: bool) -> str:
 def _parts(change: str) -> list[str]:
     """The things that changed; signs between quotes part nothing."""
     return re.findall(r'(?:"[^"]*"|[^;,"]|[;,](?! )|")+', change) or [change]
-
-
-def proportions(values: Sequence[float]) -> str:
-    """Proportions as percentages, from what to what.
-
-    Examples
-    --------
-    >>> proportions([0.15, 0.61]), proportions([0.0101, 0.0148]), proportions([0.0, 0.01])
-    ('15 % → 61 %', '1.0 % → 1.5 %', '0 % → 1 %')
-    """
-    return from_to(values, percentages(values))
-
-
-def from_to(
-    values: Sequence[float], texts: Sequence[str], groups: Sequence[str] = (), rows: Sequence[float] = ()
-) -> str:
-    """Figures of the groups in their order; of many groups the two that differ most clearly.
-
-    Examples
-    --------
-    >>> from_to([1, 3, 2], ["1", "3", "2"]), from_to([1, 4, 0, 2], ["1 %", "4 %", "0 %", "2 %"])
-    ('1 → 3 → 2', '0 % to 4 %')
-    >>> from_to([1, 4, 0, 2], ["1", "4", "0", "2"], ["north", "east", "south", "west"], [99, 99, 5, 99])
-    '1 in north to 4 in east'
-    """
-    if len(values) <= MOST_ARROWS:
-        return ARROW.join(texts)
-    apart = clearest_groups(values, rows)
-    if apart is None:
-        return NOTHING
-    named = [
-        f"{texts[place]} in {_short_group(groups[place])}" if groups else texts[place]
-        for place in (apart.low, apart.high)
-    ]
-    return " to ".join(named)
-
-
-def _short_group(name: str) -> str:
-    # A bare number would be taken for another figure.
-    name = f"group {name}" if name.lstrip("-").replace(".", "", 1).isdigit() else name
-    return name if len(name) <= _GROUP_LENGTH else name[: _GROUP_LENGTH - 1] + "…"
-
-
-def percentages(values: Sequence[float]) -> list[str]:
-    """Proportions as percentages, with as many digits as tell them apart.
-
-    Examples
-    --------
-    >>> percentages([0.001, 0.0012])
-    ['0.10 %', '0.12 %']
-    """
-    known = [value for value in values if not math.isnan(value)]
-    if len(known) < len(values):
-        # A group without any value.
-        texts = iter(percentages(known) if known else ())
-        return [NOTHING if math.isnan(value) else next(texts) for value in values]
-    # Shares of weighted rows add up to one but for rounding.
-    percents = [round(100 * value, 9) for value in values]
-    for digits in (0, 1, 2, 3):
-        rounded = [round(percent, digits) for percent in percents]
-        # What is not none must not be shown as none, nor what is not all as all.
-        vanishes = any(
-            (percent > 0 and shown == 0) or (percent < 100 and shown == 100)
-            for percent, shown in zip(percents, rounded, strict=True)
-        )
-        if _tells(percents, rounded) and not vanishes:
-            break
-    return [f"{percent:.{digits}f} %" if percent else "0 %" for percent in percents]
-
-
-def numbers(values: Sequence[float]) -> list[str]:
-    """Numbers as short as they can be read, with as many digits as tell them apart.
-
-    Examples
-    --------
-    >>> numbers([81.13, 104.8]), numbers([1999.32, 1999.54])
-    (['81.1', '105'], ['1999.3', '1999.5'])
-    >>> numbers([3.5, float("nan"), 4.0])
-    ['3.5', '–', '4']
-    """
-    known = [value for value in values if not math.isnan(value)]
-    if len(known) < len(values):
-        # A group without any value.
-        texts = iter(numbers(known) if known else ())
-        return [NOTHING if math.isnan(value) else next(texts) for value in values]
-    texts_of = [number(value) for value in values]
-    for digits in range(1, 5):
-        if not known or _tells(values, [float(text) for text in texts_of]):
-            break
-        if any("e" in text for text in texts_of):
-            break
-        texts_of = [f"{value:.{digits}f}" for value in values]
-    return texts_of
-
-
-def _tells(values: Sequence[float], rounded: Sequence[float]) -> bool:
-    """Whether rounded numbers are about as far apart as they were."""
-    spread = max(values) - min(values)
-    return not abs((max(rounded) - min(rounded)) - spread) > 0.2 * spread
-
-
-def number(value: float) -> str:
-    """A number as short as it can be read.
-
-    Examples
-    --------
-    >>> number(0.00012345), number(1234567.0), number(12.0), number(654.889), number(35.27)
-    ('0.000123', '1234567', '12', '655', '35.3')
-    """
-    if value == 0 or 1e-4 <= abs(value) < 1e8:
-        return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-    return f"{value:.2e}"

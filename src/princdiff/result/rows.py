@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from princdiff.result.columns import number
 from princdiff.result.parts import GroupReference, RowsPart
+from princdiff.result.readable_figures import number
 from princdiff.tables import Prepared
 from princdiff.tables.decoding import decode
 

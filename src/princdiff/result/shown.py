@@ -17,9 +17,9 @@ from princdiff.inference.permutation_result import PermutationResult
 from princdiff.inference.sharpest import oriented, sharpest_direction
 from princdiff.inference.witness import kernel_named, witness, witness_rows
 from princdiff.result import held_out, projected_groups
-from princdiff.result.columns import from_to
 from princdiff.result.effects import Effect
 from princdiff.result.parts import ContrastPart, GroupReference, WitnessPart
+from princdiff.result.readable_figures import from_to, numbers
 from princdiff.result.wording import LEVEL, SHARPEST, SIZE, SUM
 from princdiff.tables import Prepared
 
@@ -269,7 +269,7 @@ class Shown:
         """Mean and standard deviation of a number in each group."""
         own = [values[self.data.codes == code] for code in range(len(self.data.groups))]
         means, spreads = [part.mean() for part in own], [part.std() for part in own]
-        changes = [from_to(numbers, [f"{x:.3g}" for x in numbers]) for numbers in (means, spreads)]
+        changes = [from_to(values, numbers(values)) for values in (means, spreads)]
         return f"{name}: mean {changes[0]}, standard deviation {changes[1]}."
 
     def _picture(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from princdiff.result.columns import from_to, in_brackets, number
+from princdiff.result.columns import in_brackets
+from princdiff.result.readable_figures import from_to, number
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,0 +1,138 @@
+"""Figures of the groups as people read them: 15 % → 61 %, 1999.3 → 1999.5, 484 million → 512 million."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from princdiff.result.clearest_groups import clearest_groups
+
+ARROW = " → "
+NOTHING = "–"
+MOST_ARROWS = 3
+"""With more groups a chain of arrows is not read: the two that differ most clearly are shown."""
+# Letters of a group's name beside its figure.
+_GROUP_LENGTH = 20
+# Nobody counts the digits of larger numbers at a glance.
+_LARGE = 1e8
+_WORDS = {1e12: "trillion", 1e9: "billion", 1e6: "million"}
+
+
+def from_to(
+    values: Sequence[float], texts: Sequence[str], groups: Sequence[str] = (), rows: Sequence[float] = ()
+) -> str:
+    """Figures of the groups in their order; of many groups the two that differ most clearly.
+
+    Examples
+    --------
+    >>> from_to([1, 3, 2], ["1", "3", "2"]), from_to([1, 4, 0, 2], ["1 %", "4 %", "0 %", "2 %"])
+    ('1 → 3 → 2', '0 % to 4 %')
+    >>> from_to([1, 4, 0, 2], ["1", "4", "0", "2"], ["north", "east", "south", "west"], [99, 99, 5, 99])
+    '1 in north to 4 in east'
+    """
+    if len(values) <= MOST_ARROWS:
+        return ARROW.join(texts)
+    apart = clearest_groups(values, rows)
+    if apart is None:
+        return NOTHING
+    named = [
+        f"{texts[place]} in {_short_group(groups[place])}" if groups else texts[place]
+        for place in (apart.low, apart.high)
+    ]
+    return " to ".join(named)
+
+
+def _short_group(name: str) -> str:
+    # A bare number would be taken for another figure.
+    name = f"group {name}" if name.lstrip("-").replace(".", "", 1).isdigit() else name
+    return name if len(name) <= _GROUP_LENGTH else name[: _GROUP_LENGTH - 1] + "…"
+
+
+def percentages(values: Sequence[float]) -> list[str]:
+    """Proportions as percentages, with as many digits as tell them apart.
+
+    Examples
+    --------
+    >>> percentages([0.15, 0.61]), percentages([0.001, 0.0012]), percentages([0.0, 0.01])
+    (['15 %', '61 %'], ['0.10 %', '0.12 %'], ['0 %', '1 %'])
+    """
+    known = [value for value in values if not math.isnan(value)]
+    if len(known) < len(values):
+        # A group without any value.
+        texts = iter(percentages(known) if known else ())
+        return [NOTHING if math.isnan(value) else next(texts) for value in values]
+    # Shares of weighted rows add up to one but for rounding.
+    percents = [round(100 * value, 9) for value in values]
+    for digits in (0, 1, 2, 3):
+        rounded = [round(percent, digits) for percent in percents]
+        # What is not none must not be shown as none, nor what is not all as all.
+        vanishes = any(
+            (percent > 0 and shown == 0) or (percent < 100 and shown == 100)
+            for percent, shown in zip(percents, rounded, strict=True)
+        )
+        if _tells(percents, rounded) and not vanishes:
+            break
+    return [f"{percent:.{digits}f} %" if percent else "0 %" for percent in percents]
+
+
+def numbers(values: Sequence[float]) -> list[str]:
+    """Numbers as short as they can be read, with as many digits as tell them apart.
+
+    Examples
+    --------
+    >>> numbers([81.13, 104.8]), numbers([1999.32, 1999.54])
+    (['81.1', '105'], ['1999.3', '1999.5'])
+    >>> numbers([3.5, float("nan"), 4.0])
+    ['3.5', '–', '4']
+    >>> numbers([4.84e8, 5.12e8]), numbers([9.9e8, 1.05e9])
+    (['484 million', '512 million'], ['0.99 billion', '1.05 billion'])
+    """
+    known = [value for value in values if not math.isnan(value)]
+    if len(known) < len(values):
+        # A group without any value.
+        texts = iter(numbers(known) if known else ())
+        return [NOTHING if math.isnan(value) else next(texts) for value in values]
+    unit, word = _unit(known)
+    if word:
+        return [f"{text} {word}" for text in numbers([value / unit for value in values])]
+    texts_of = [number(value) for value in values]
+    for digits in range(1, 5):
+        if not known or any("e" in text or " " in text for text in texts_of):
+            break
+        if _tells(values, [float(text) for text in texts_of]):
+            break
+        texts_of = [f"{value:.{digits}f}" for value in values]
+    return texts_of
+
+
+def _tells(values: Sequence[float], rounded: Sequence[float]) -> bool:
+    """Whether rounded numbers are about as far apart as they were."""
+    spread = max(values) - min(values)
+    return not abs((max(rounded) - min(rounded)) - spread) > 0.2 * spread
+
+
+def number(value: float) -> str:
+    """A number as short as it can be read.
+
+    Examples
+    --------
+    >>> number(0.00012345), number(1234567.0), number(12.0), number(654.889), number(35.27)
+    ('0.000123', '1234567', '12', '655', '35.3')
+    >>> number(-4.842e8), number(3e17)
+    ('-484 million', '3.00e+17')
+    """
+    unit, word = _unit([value])
+    if word:
+        return f"{value / unit:.3g} {word}"
+    if value == 0 or 1e-4 <= abs(value) < _LARGE:
+        return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return f"{value:.2e}"
+
+
+def _unit(values: Sequence[float]) -> tuple[float, str]:
+    """The unit for large numbers, if one suits all of them."""
+    sizes = [abs(value) for value in values if value]
+    if not sizes or not _LARGE <= max(sizes) < 1e15:
+        return 1.0, ""
+    unit = max(unit for unit in _WORDS if unit <= max(sizes))
+    return (unit, _WORDS[unit]) if min(sizes) >= 0.01 * unit else (1.0, "")
