@@ -33,6 +33,8 @@ def data(seed=0, n_rows=60, n_features=6, n_groups=2):
 
 
 def estimators(**parameters):
+    # Without certificates, which cost many times as much as these fits and have tests of their own.
+    parameters = {"certify": False, **parameters}
     return [PDA(**parameters), SPARDA(2, **parameters), SPARDA(penalty=0.1, **parameters)]
 
 
