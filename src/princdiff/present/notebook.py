@@ -13,7 +13,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from princdiff.present.plot_style import COLOURS
-from princdiff.result import wording
+from princdiff.result import wording, words_on_directions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,9 +113,9 @@ def _last(result: DifferenceResult, more: bool) -> str:
 
 def _shown(result: DifferenceResult) -> str:
     """What led: the sharpest contrast and what it is made of, rows in two dimensions, or the direction."""
-    sentences = [wording.contrast_sentence(result, part) for part in result.contrasts[:2]]
+    sentences = [words_on_directions.contrast_sentence(result, part) for part in result.contrasts[:2]]
     sentences = sentences if len(sentences) > 1 else []
-    sentences += wording.witness_sentences(result)
+    sentences += words_on_directions.witness_sentences(result)
     text = "".join(f'<p style="margin:0.4em 0 0">{escape(line)}</p>' for line in sentences)
     if result.witness is not None and result.witness.axes:
         label = f"Where the rows of each group lie: {' and '.join(result.witness.axes)}"

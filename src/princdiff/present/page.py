@@ -23,7 +23,7 @@ from markupsafe import Markup
 from princdiff.present import charts, inference_charts, vega
 from princdiff.present.page_data import group_labels, leading, named, page_data, unbroken, visible
 from princdiff.present.plot_style import COLOURS
-from princdiff.result import wording
+from princdiff.result import wording, words_on_directions, words_on_pairs
 from princdiff.result.rows import SIDES_IN_WORDS, cell
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def render(result: DifferenceResult, beside: DifferenceResult | None = None) -> 
         pairs=_pairs(result),
         rows=_rows(result),
         test=_test_section(result),
-        certainty=visible(wording.certainty(result)),
+        certainty=visible(words_on_directions.certainty(result)),
         bound=_bound(result),
         path=_path_section(result),
         notes=[visible(note) for note in result.notes],
@@ -147,7 +147,7 @@ def _decision(result: DifferenceResult) -> str:
 def _figures(result: DifferenceResult) -> list[dict[str, str]]:
     """The numbers one looks for first, each with what it means."""
     tested = not np.isnan(result.pvalue)
-    size, interval = wording.size_and_interval(result.effect, *result.effect_interval)
+    size, interval = words_on_directions.size_and_interval(result.effect, *result.effect_interval)
     unit = "in standard deviations along the direction found, corrected for chance"
     figures = [
         {
@@ -165,7 +165,7 @@ def _figures(result: DifferenceResult) -> list[dict[str, str]]:
     ]
     if result.selection.made:
         figures.append(_columns_figure(result))
-    pairs = len(wording.selected_relations(result))
+    pairs = len(words_on_pairs.selected_relations(result))
     if pairs:
         figures.append(
             {
@@ -225,14 +225,14 @@ def _projections(result: DifferenceResult, names: list[str]) -> list[dict[str, A
 
 
 _CONTRASTS = {
-    wording.SHARPEST: "It has the largest difference relative to the variance along it",
-    wording.SUM: "All numbers count alike in it",
+    words_on_directions.SHARPEST: "It has the largest difference relative to the variance along it",
+    words_on_directions.SUM: "All numbers count alike in it",
 }
 
 
 def _contrast(result: DifferenceResult, names: list[str]) -> dict[str, Any]:
     """The sharpest contrast or the sum, where it is another direction than the first."""
-    part = wording.second_contrast(result)
+    part = words_on_directions.second_contrast(result)
     if part is None:
         return {}
     order = [place for place in np.argsort(-np.abs(part.weights), kind="stable") if part.weights[place] != 0]
@@ -274,7 +274,7 @@ def _witness(result: DifferenceResult, names: list[str]) -> dict[str, Any]:
             ]
             pictures.append({"name": name, "squares": squares})
     return {
-        "sentences": [visible(line) for line in wording.witness_sentences(result)],
+        "sentences": [visible(line) for line in words_on_directions.witness_sentences(result)],
         "axes": [named(name) for name in found.axes],
         "pictures": pictures,
         "bins": len(found.edges[0]) - 1 if found.axes else 0,
@@ -283,19 +283,19 @@ def _witness(result: DifferenceResult, names: list[str]) -> dict[str, Any]:
 
 def _component_facts(result: DifferenceResult, number: int) -> str:
     if number:
-        return visible(wording.component_facts(result, number))
-    return visible(wording.kind_sentence(result))
+        return visible(words_on_directions.component_facts(result, number))
+    return visible(words_on_directions.kind_sentence(result))
 
 
 def _pairs(result: DifferenceResult) -> dict[str, Any]:
     """Pairs of columns whose correlation differs; where the groups stand on the line from -1 to 1."""
-    found = wording.named_pairs(result)
+    found = words_on_pairs.named_pairs(result)
     rows = [
         {
             "first": named(row["first"]),
             "second": named(row["second"]),
-            "values": [_minus(text) for text in _texts(result, row)],
-            "places": [round(100 + 92 * float(row[f"dependence {group}"]), 1) for group in result.groups],
+            "values": [_minus(text) for text in words_on_pairs.correlation_texts(result, row)],
+            "places": [round(100 + 92 * value, 1) for value in words_on_pairs.dependence(result, row)],
             "pvalue": f"{row['pvalue']:.2g}",
         }
         for row in found.head(_SHOWN_PAIRS).to_dict("records")
@@ -328,10 +328,6 @@ def _rows(result: DifferenceResult) -> dict[str, Any] | None:
             )
         ],
     }
-
-
-def _texts(result: DifferenceResult, row: dict[Any, Any]) -> list[str]:
-    return wording.correlations([float(row[f"dependence {group}"]) for group in result.groups])
 
 
 def _separation(result: DifferenceResult, number: int) -> list[list[str]]:

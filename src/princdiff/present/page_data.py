@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from princdiff.present import charts, inference_charts, vega
-from princdiff.result import wording
+from princdiff.result import names_in_words, wording, words_on_directions, words_on_pairs
 from princdiff.result.readable_figures import from_to, numbers, percentages
 from princdiff.tables.encoding import feature_names
 
@@ -68,7 +68,7 @@ def named(text: object) -> str:
 
 def group_labels(result: DifferenceResult) -> list[str]:
     """What the groups are called on the page."""
-    return [named(name) for name in wording.group_names(result)]
+    return [named(name) for name in names_in_words.group_names(result)]
 
 
 def page_data(result: DifferenceResult, beside: DifferenceResult | None = None) -> dict[str, Any]:
@@ -248,14 +248,14 @@ def _largest_shares(result: DifferenceResult) -> dict[str, float]:
 
 def _pairs(result: DifferenceResult) -> list[dict[str, Any]]:
     """Pairs that go together differently, the clearest first."""
-    found = wording.named_pairs(result).head(_MOST_PAIRS)
+    found = words_on_pairs.named_pairs(result).head(_MOST_PAIRS)
     return [
         {
             "first": named(row["first"]),
             "second": named(row["second"]),
-            "values": vega.rounded([float(row[f"dependence {group}"]) for group in result.groups], 4),
-            "texts": wording.correlations([float(row[f"dependence {group}"]) for group in result.groups]),
-            "change": visible(wording.pair_change(result, row)),
+            "values": vega.rounded(words_on_pairs.dependence(result, row), 4),
+            "texts": words_on_pairs.correlation_texts(result, row),
+            "change": visible(words_on_pairs.pair_change(result, row)),
             "pvalue": vega.rounded(float(row["pvalue"]), _DIGITS),
         }
         for row in found.to_dict("records")
@@ -280,11 +280,11 @@ def leading(result: DifferenceResult) -> dict[str, Any]:
     shown = bool(result.pvalue <= wording.LEVEL)
     by_itself = frame["selected"] & frame["reason"].astype(str).str.startswith("alone")
     alone = frame.index[by_itself].tolist() if shown else []
-    pairs = list(range(min(_LEADING_PAIRS, len(wording.selected_relations(result))))) if shown else []
+    pairs = list(range(min(_LEADING_PAIRS, len(words_on_pairs.selected_relations(result))))) if shown else []
     if alone:
         # With many rows a difference of correlations can be certain and too small to be seen.
-        changes = wording.named_pairs(result)["change"].tolist() if pairs else []
-        pairs = [place for place in pairs if changes[place] >= wording.SEEN_CHANGE]
+        changes = words_on_pairs.named_pairs(result)["change"].tolist() if pairs else []
+        pairs = [place for place in pairs if changes[place] >= words_on_pairs.SEEN_CHANGE]
     if alone or pairs:
         return {"columns": alone[:_LEADING_COLUMNS], "pairs": pairs, "why": "alone" if alone else "together"}
     by_size = frame["effect"].sort_values(ascending=False, kind="stable").index.tolist()
@@ -298,7 +298,7 @@ def _charts(result: DifferenceResult, names: list[str]) -> dict[str, Any]:
         specs[f"projection-{index}"] = charts.projection(
             [group.quantiles for group in members], [group.rows for group in members], names
         )
-    other = wording.second_contrast(result)
+    other = words_on_directions.second_contrast(result)
     if other is not None:
         members = [other.groups[group] for group in result.groups]
         specs["contrast"] = charts.projection(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.present import feature_plots, plot_style, plots
-from princdiff.result import wording
+from princdiff.result import names_in_words, wording, words_on_directions, words_on_pairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,13 +21,15 @@ _MOST_LEVELS = 14
 
 def projection(result: DifferenceResult, component: int, ax: Axes | None) -> Axes:
     """The groups along a direction, with the answer above."""
-    names = wording.group_names(result)
+    names = names_in_words.group_names(result)
     stored = result.reference.components[component]
     quantiles = {name: stored[group].quantiles for name, group in zip(names, result.groups, strict=True)}
     effect = f"{result.effect:.2g} standard deviations apart"
     title = f"{wording.format_pvalue(result)}, {effect}"
     if component > 0:
-        title = f"component {component + 1}: {wording.component_facts(result, component)}".rstrip(".")
+        title = f"component {component + 1}: {words_on_directions.component_facts(result, component)}".rstrip(
+            "."
+        )
     return plots.quantile_densities(quantiles, result.reference.levels, title=title, ax=ax)
 
 
@@ -46,7 +48,7 @@ def contrast(result: DifferenceResult, name: str, ax: Axes | None) -> Axes:
     part = found[name]
     quantiles = {
         label: part.groups[group].quantiles
-        for label, group in zip(wording.group_names(result), result.groups, strict=True)
+        for label, group in zip(names_in_words.group_names(result), result.groups, strict=True)
     }
     title = f"{name}: {part.effect:.2g} standard deviations apart"
     return plots.quantile_densities(quantiles, result.reference.levels, title=title, ax=ax)
@@ -67,7 +69,7 @@ def witness(result: DifferenceResult, axes: Sequence[Axes] | None) -> NDArray[np
         )
     shares = {
         name: found.shares[group].reshape(len(found.edges[0]) - 1, -1)
-        for name, group in zip(wording.group_names(result), result.groups, strict=True)
+        for name, group in zip(names_in_words.group_names(result), result.groups, strict=True)
     }
     return feature_plots.densities_by_group(found.edges, shares, found.axes, axes=axes)
 
@@ -95,7 +97,7 @@ def columns(result: DifferenceResult, top: int, ax: Axes | None) -> Axes:
         changes=shown["change"].astype(str).tolist(),
         ax=ax,
     )
-    names = " and ".join(plot_style.shortened(name, 24) for name in wording.group_names(result))
+    names = " and ".join(plot_style.shortened(name, 24) for name in names_in_words.group_names(result))
     names = names if len(result.groups) <= 2 else f"{len(result.groups)} groups"
     ax.set_title(f"{names}: {wording.format_pvalue(result)}", loc="left", fontsize="medium")
     return ax
@@ -124,7 +126,7 @@ def feature(result: DifferenceResult, name: str, ax: Axes | None) -> Axes:
     if leading not in result.distributions:
         raise ValueError(f"no distribution of {leading!r} is kept; only those of the leading features are")
     stored = result.distributions[leading]
-    names = wording.group_names(result)
+    names = names_in_words.group_names(result)
     shares = {label: stored.shares[group] for label, group in zip(names, result.groups, strict=True)}
     return feature_plots.histograms(stored.edges, shares, leading, values=stored.values, ax=ax)
 
@@ -143,7 +145,7 @@ def _proportions(result: DifferenceResult, features: list[str], name: str, ax: A
         values = np.vstack([values[:_MOST_LEVELS], values[_MOST_LEVELS:].sum(axis=0)])
         shown = [*shown[:_MOST_LEVELS], f"{rest} other levels"]
     return feature_plots.bars(
-        shown, dict(zip(wording.group_names(result), values.T, strict=True)), name, ax=ax
+        shown, dict(zip(names_in_words.group_names(result), values.T, strict=True)), name, ax=ax
     )
 
 
@@ -171,15 +173,17 @@ def relations(result: DifferenceResult, top: int, axes: Sequence[Axes] | None) -
     named = dict.fromkeys(str(name) for pair in ordered[["first", "second"]].to_numpy() for name in pair)
     names = list(named)[:top]
     place = {name: index for index, name in enumerate(names)}
-    matrices = {label: np.full((len(names), len(names)), np.nan) for label in wording.group_names(result)}
+    matrices = {
+        label: np.full((len(names), len(names)), np.nan) for label in names_in_words.group_names(result)
+    }
     marked = []
     for row in pairs.to_dict("records"):
         first, second = str(row["first"]), str(row["second"])
         if first not in place or second not in place:
             continue
         i, j = place[first], place[second]
-        for matrix, group in zip(matrices.values(), result.groups, strict=True):
-            matrix[i, j] = matrix[j, i] = float(row[f"dependence {group}"])
+        for matrix, value in zip(matrices.values(), words_on_pairs.dependence(result, row), strict=True):
+            matrix[i, j] = matrix[j, i] = value
         if row["selected"]:
             marked.append((i, j))
     return feature_plots.correlations(names, matrices, marked=marked, axes=axes)

@@ -53,7 +53,7 @@ def answer(result: DifferenceResult, screen: Screen, *, notes: Sequence[str] = (
         Lines.
     """
     # Here, not above: a message about a mistyped option must not wait for NumPy.
-    from princdiff.result import wording
+    from princdiff.result import names_in_words, wording, words_on_directions
 
     lines = [screen.bold(line) for line in screen.prose(wording.headline(result))]
     lines.append("")
@@ -63,19 +63,19 @@ def answer(result: DifferenceResult, screen: Screen, *, notes: Sequence[str] = (
     lines += relation_lines(result, screen)
     lines += row_lines(result, screen)
     lines.append("")
-    groups = zip(wording.group_names(result), result.groups.values(), strict=True)
+    groups = zip(names_in_words.group_names(result), result.groups.values(), strict=True)
     sizes = ", ".join(f"{shorten(printable(name), 40)}: {size} rows" for name, size in groups)
     n_columns, n_features = len(result.columns), len(result.table)
     features = f" as {n_features} features" if n_features != n_columns else ""
     facts = [f"Compared: {sizes}; {n_columns} column{'s' if n_columns != 1 else ''}{features}."]
-    facts += [printable(line) for line in wording.witness_sentences(result)]
+    facts += [printable(line) for line in words_on_directions.witness_sentences(result)]
     if len(result.contrasts) > 1:
-        facts += [printable(wording.contrast_sentence(result, part)) for part in result.contrasts]
+        facts += [printable(words_on_directions.contrast_sentence(result, part)) for part in result.contrasts]
     else:
         facts.append(direction_sentence(result))
-    facts += wording.components_sentences(result)
+    facts += words_on_directions.components_sentences(result)
     if result.certificate.kind:
-        facts.append(wording.certainty(result))
+        facts.append(words_on_directions.certainty(result))
     facts += [wording.test_sentence(result), wording.selection_sentence(result)]
     facts += [str(result.parameters.get("why_divergence") or "")]
     for fact in filter(None, facts):
@@ -105,7 +105,7 @@ def direction_sentence(result: DifferenceResult) -> str:
 
 def column_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     """The columns of the user's table: those that differ, or the largest differences where none was shown."""
-    from princdiff.result import wording
+    from princdiff.result import names_in_words, wording
     from princdiff.result.readable_figures import MOST_ARROWS
 
     frame = result.columns
@@ -118,7 +118,7 @@ def column_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     lines = drawn_table(_column_columns(shown, screen), screen)
     further = wording.further_columns(result, shown)
     remarks = [f"{screen.dots} and {further}"] if further else []
-    names = wording.group_names(result)
+    names = names_in_words.group_names(result)
     if len(names) <= MOST_ARROWS:
         remarks.append(f"from {' to '.join(shorten(printable(name), 30) for name in names)}")
     # Beside a mean the size would be taken for that of the means.
@@ -172,18 +172,15 @@ def _differs(row: dict[Any, Any]) -> str:
 
 def relation_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     """Pairs that go together differently."""
-    from princdiff.result import wording
+    from princdiff.result import names_in_words, words_on_pairs
 
-    pairs = wording.named_pairs(result).head(_SHOWN_PAIRS)
+    pairs = words_on_pairs.named_pairs(result).head(_SHOWN_PAIRS)
     if pairs.empty:
         return []
-    texts = [
-        wording.correlations([float(row[f"dependence {group}"]) for group in result.groups])
-        for row in pairs.to_dict("records")
-    ]
+    texts = [words_on_pairs.correlation_texts(result, row) for row in pairs.to_dict("records")]
     groups = [
         TextColumn(shorten(printable(name), 16, screen.dots), [row[place] for row in texts], right=True)
-        for place, name in enumerate(wording.group_names(result))
+        for place, name in enumerate(names_in_words.group_names(result))
     ]
     pvalue = TextColumn("adjusted p", [_known(p, ".2g") for p in pairs["pvalue"]], right=True)
     names = {side: [printable(name) for name in pairs[side]] for side in ("first", "second")}
@@ -202,7 +199,7 @@ def relation_lines(result: DifferenceResult, screen: Screen) -> list[str]:
         TextColumn(side, [shorten(name, max(4, widths[side]), screen.dots) for name in own])
         for side, own in names.items()
     ]
-    total = len(wording.selected_relations(result)) - len(pairs)
+    total = len(words_on_pairs.selected_relations(result)) - len(pairs)
     words = f"{screen.dots} and {total} more pair{'s' if total > 1 else ''}"
     return [
         "",

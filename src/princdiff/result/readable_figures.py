@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from princdiff.result.clearest_groups import clearest_groups
+from princdiff.result.names_in_words import cut
 
 ARROW = " → "
 NOTHING = "–"
@@ -45,7 +46,7 @@ def from_to(
 def _short_group(name: str) -> str:
     # A bare number would be taken for another figure.
     name = f"group {name}" if name.lstrip("-").replace(".", "", 1).isdigit() else name
-    return name if len(name) <= _GROUP_LENGTH else name[: _GROUP_LENGTH - 1] + "…"
+    return cut(name, _GROUP_LENGTH)
 
 
 def percentages(values: Sequence[float]) -> list[str]:

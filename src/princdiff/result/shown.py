@@ -20,7 +20,8 @@ from princdiff.result import held_out, projected_groups
 from princdiff.result.effects import Effect
 from princdiff.result.parts import ContrastPart, GroupReference, WitnessPart
 from princdiff.result.readable_figures import from_to, numbers
-from princdiff.result.wording import LEVEL, SHARPEST, SIZE, SUM
+from princdiff.result.wording import LEVEL
+from princdiff.result.words_on_directions import SHARPEST, SIZE, SUM
 from princdiff.tables import Prepared
 
 # Projections that are correlated above this show the same.
