@@ -57,9 +57,13 @@ def make_rows(n: int, rng: np.random.Generator) -> tuple[pd.DataFrame, np.ndarra
 
 
 def timed(function: Callable[[], Any]) -> tuple[Any, float]:
-    begin = time.process_time()
-    result = function()
-    return result, time.process_time() - begin
+    spent = []
+    # Twice: what scanpy compiles, it compiles at the first call.
+    for _ in range(2):
+        begin = time.process_time()
+        result = function()
+        spent.append(time.process_time() - begin)
+    return result, min(spent)
 
 
 def cells_table(section: harness.Section, shape: tuple[int, int], seed: int) -> None:
