@@ -54,3 +54,20 @@ def test_what_is_asked_for_is_compared():
 )
 def test_what_names_units(name, values, groups, expected):
     assert names_units(name, values, groups.astype(np.uint8)) == expected
+
+
+def test_numbers_that_are_codes_are_noted():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "Postal Code": rng.choice([10115, 20095, 50667, 80331], 200),
+            "income": rng.integers(900, 1000, 200),
+            "group": np.arange(200) % 2,
+        }
+    )
+    options = {"groups": "group", "n_permutations": 19, "select": False, "certify": False}
+    notes = " ".join(compare(table, **options).notes)
+    assert "Column 'Postal Code': compared as numbers" in notes and "income" not in notes
+    # As advised, it is a category and nothing needs to be said.
+    table["Postal Code"] = table["Postal Code"].astype("category")
+    assert "compared as numbers" not in " ".join(compare(table, **options).notes)

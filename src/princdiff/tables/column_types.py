@@ -20,12 +20,17 @@ from princdiff.tables.identifiers import (
     ROW_NAMES,
     distinct_pairs,
     is_numbering,
+    names_code,
     names_identifier,
     names_units,
 )
 from princdiff.tables.levels import MAX_LEVELS, Levels
 
 _IDENTIFIER = "looks like an identifier: every value occurs once"
+_MAYBE_CODES = (
+    "compared as numbers, as post codes and the like hardly should be; as text or a category it is compared "
+    "level by level"
+)
 # Of ten different values, eight numbers: then the other two are slips, not categories.
 _DIRTY_LEVELS, _DIRTY_SHARE = 10, 0.8
 # An entry that this many rows share, in a column of so few values, is a category and no slip.
@@ -216,7 +221,10 @@ def _classify_numbers(name: str, parts: Sequence[Part], groups: NDArray, asked: 
     if not asked and whole and names_units(name, numbers, groups):
         return Column(name, reason=_units_reason(name))
     two = two_valued(numbers)
-    return Column(name, numbers=None if two else numbers, levels=two, remark=_remark(parts))
+    remark = _remark(parts)
+    if not two and whole and names_code(name) and not remark:
+        remark = _MAYBE_CODES
+    return Column(name, numbers=None if two else numbers, levels=two, remark=remark)
 
 
 def _once(values: NDArray) -> str:

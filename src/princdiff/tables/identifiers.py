@@ -1,4 +1,4 @@
-"""Columns that number or name the rows, such as patient_id: they always differ and measure nothing."""
+"""Columns that number or name the rows, such as patient_id: they always differ and measure nothing. Codes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from princdiff.tables.units import names_individuals
 _IDENTIFIER = re.compile(
     r"(?i:index|row[ _.]?(names?|numbers?|ids?|nr)|(.*[^a-z])?(id|ids|uuid|guid)|.*[^a-z]key)|.*[a-z](Id|ID)"
 )
+_CODE = re.compile(r"(?i:(.*[^a-z])?(zip|plz|fips|zipcode|postcode|code))|.*[a-z]Code")
 ROW_NAMES = "Unnamed: 0"
 # So many whole numbers that all differ are no measurements: some would agree by chance.
 _MANY_ROWS = 1000
@@ -27,6 +28,17 @@ def names_identifier(name: str) -> bool:
     (True, False)
     """
     return name == ROW_NAMES or _IDENTIFIER.fullmatch(name) is not None
+
+
+def names_code(name: str) -> bool:
+    """Whether a column is called as post codes and other numbers are of which no mean can be taken.
+
+    Examples
+    --------
+    >>> names_code("Postal Code"), names_code("zip"), names_code("barcode reader"), names_code("unzip")
+    (True, True, False, False)
+    """
+    return _CODE.fullmatch(name) is not None
 
 
 def distinct_pairs(values: NDArray, groups: NDArray) -> int:
