@@ -16,6 +16,7 @@ from scipy.optimize import minimize
 
 from princdiff.deadline import time_is_up
 from princdiff.relaxation.cutting_planes import hull_bound, leading, play
+from princdiff.relaxation.several_groups import SeveralGroups
 from princdiff.relaxation.sinkhorn import EntropicTransport
 from princdiff.relaxation.transport import (
     dual_value,
@@ -40,7 +41,7 @@ _MARGIN = 1e-9  # eigenvalues and values are rounded: upper bounds are raised by
 
 @dataclass
 class Relaxation:
-    """State of a solution in the coordinates of a :class:`TwoGroups`, in its unit.
+    """State of a solution in the coordinates of a :class:`TwoGroups` or :class:`SeveralGroups`, in its unit.
 
     Attributes
     ----------
@@ -69,7 +70,7 @@ class Relaxation:
 
 
 def solve_fast(
-    problem: TwoGroups,
+    problem: TwoGroups | SeveralGroups,
     penalty: float,
     rng: np.random.Generator,
     *,
@@ -87,7 +88,7 @@ def solve_fast(
     climb = _Climb(problem, penalty, tol)
     factor = _warm_start(problem, penalty, rng)
     value = climb.transport_value(factor)
-    eps, accuracy, smoothing = 0.02 * value, 1e-7, 1e-2
+    eps, accuracy, smoothing = 0.02 * value, 1e-5, 1e-2
     stalls = 0
     for _ in range(30):
         factor = climb.ascend(factor, eps, smoothing, accuracy, max_iter)
@@ -119,32 +120,35 @@ def solve_fast(
     return climb.relaxation()
 
 
-def _trivial(problem: TwoGroups, penalty: float) -> Relaxation | None:
+def _trivial(problem: TwoGroups | SeveralGroups, penalty: float) -> Relaxation | None:
     """Problems with nothing to search: one column, or rows that are all the same."""
     p = problem.dimension
     if p == 1:
-        line = staircase_plan(problem.x[:, 0], problem.y[:, 0], problem.a, problem.b)
-        value = line.value + float(problem.shift[0] ** 2)
+        value = sum(share * _line_value(pair) for share, pair in problem.pairs)
         matrix = np.array([[value]])
         upper = value - penalty + _MARGIN * value
         return Relaxation(value - penalty, upper, np.ones((1, 1)), matrix - penalty, matrix)
-    size = float(np.trace(problem.second_moment)) + float(problem.shift @ problem.shift)
-    if size <= 0:
+    if np.trace(problem.product_plan) <= 0:
         zero = np.zeros((p, p))
         return Relaxation(-penalty, -penalty, np.eye(p, 1), zero, zero)
     return None
 
 
-def _warm_start(problem: TwoGroups, penalty: float, rng: np.random.Generator) -> Array:
+def _line_value(pair: TwoGroups) -> float:
+    """Squared distance of two groups of one column."""
+    line = staircase_plan(pair.x[:, 0], pair.y[:, 0], pair.a, pair.b)
+    return line.value + float(pair.shift[0] ** 2)
+
+
+def _warm_start(problem: TwoGroups | SeveralGroups, penalty: float, rng: np.random.Generator) -> Array:
     """A first V: random, and with many rows climbed on a sample of them at strong regularisation."""
     p = problem.dimension
     rank = min(p, max(32, p // 3))
     factor = rng.standard_normal((p, rank))
     factor /= np.linalg.norm(factor)
-    n, m = len(problem.a), len(problem.b)
-    if min(n, m) < 2 * _SAMPLE:
+    if min(problem.sizes) < 2 * _SAMPLE:
         return factor
-    part = problem.subset(rng.choice(n, _SAMPLE, replace=False), rng.choice(m, _SAMPLE, replace=False))
+    part = problem.sample(_SAMPLE, rng)
     climb = _Climb(part, penalty, 0.01)
     value = climb.transport_value(factor)
     return climb.ascend(factor, 0.1 * value, 1e-2, 1e-4, 40)
@@ -164,10 +168,59 @@ def _refresh(factor: Array, vectors: Array) -> Array:
     return np.asarray(factor / np.linalg.norm(factor))
 
 
+class _Transport:
+    """Transport between the two groups of one pair: smooth, rounded, bounded from below, and exact."""
+
+    def __init__(self, pair: TwoGroups) -> None:
+        self.pair = pair
+        self.sinkhorn = EntropicTransport(pair.a, pair.b)
+        self.use(np.float32)
+
+    def use(self, dtype: Any) -> None:
+        """Keep rows and potentials in this precision."""
+        self.x = self.pair.x.astype(dtype)
+        self.y = self.pair.y.astype(dtype)
+        self.sinkhorn = self.sinkhorn.astype(dtype)
+
+    def smooth(self, factor: Array, eps: float, tol: float) -> tuple[float, Array]:
+        """The regularised cost at B = VV', and half of its derivative by V."""
+        low, shift = factor.astype(self.x.dtype), self.pair.shift
+        px, py = self.x @ low, self.y @ low
+        value = self.sinkhorn.solve(px, py, eps, tol, 400)
+        to_y, to_x, row_sum = self.sinkhorn.transported(px, py)
+        # The row sums of the plan itself make this the exact gradient of the dual value.
+        slope = self.x.T @ (row_sum[:, None] * px - to_y)
+        slope += self.y.T @ (self.sinkhorn.b[:, None] * py - to_x)
+        along = shift @ factor
+        return value + float(along @ along), slope.astype(np.float64) + np.outer(shift, along)
+
+    def coupling(self, factor: Array, eps: float, tol: float) -> Array:
+        """W of a feasible plan near the smooth one."""
+        low = factor.astype(self.x.dtype)
+        self.sinkhorn.solve(self.x @ low, self.y @ low, eps, tol, 500)
+        return self.pair.coupling_matrix(round_plan(self.sinkhorn.plan(), self.pair.a, self.pair.b))
+
+    def lower(self, factor: Array) -> float:
+        """The least cost at B = VV', from below, by feasible potentials."""
+        pair = self.pair
+        cost = squared_distances(pair.x @ factor, pair.y @ factor)
+        value, _, _ = dual_value(cost, self.sinkhorn.f.astype(np.float64), pair.a, pair.b)
+        return value + float(np.sum((pair.shift @ factor) ** 2))
+
+    def exact(self, factor: Array) -> tuple[float, Array]:
+        """The least cost at B = VV' and its W."""
+        pair = self.pair
+        cost = squared_distances(pair.x @ factor, pair.y @ factor)
+        start = self.sinkhorn.f.astype(np.float64), self.sinkhorn.g.astype(np.float64)
+        plan = exact_plan(cost, pair.a, pair.b, start)
+        matrix = pair.coupling_matrix_of_cells(plan.rows, plan.cols, plan.mass)
+        return plan.value + float(np.sum((pair.shift @ factor) ** 2)), matrix
+
+
 class _Climb:
     """Ascent on V and the bounds found on the way."""
 
-    def __init__(self, problem: TwoGroups, penalty: float, tol: float) -> None:
+    def __init__(self, problem: TwoGroups | SeveralGroups, penalty: float, tol: float) -> None:
         self.problem = problem
         self.penalty = penalty
         self.tol = tol
@@ -179,18 +232,11 @@ class _Climb:
         self.transport_error = self.direction_error = np.inf
         self.smoothing = 1e-2
         # exact plans cost little more than a round of Sinkhorn where they are assignments
-        n, m = len(problem.a), len(problem.b)
-        self.assignment = problem.uniform and n == m <= _ASSIGNMENT
+        self.assignment = problem.assignments and max(problem.sizes) <= _ASSIGNMENT
+        self._single = True
         self._duals: list[Array] = []
         self._couplings: list[Array] = []
-        self.transport = EntropicTransport(problem.a, problem.b)
-        self._use(np.float32)
-
-    def _use(self, dtype: Any) -> None:
-        """Keep rows and potentials in this precision."""
-        self.x = self.problem.x.astype(dtype)
-        self.y = self.problem.y.astype(dtype)
-        self.transport = self.transport.astype(dtype)
+        self.transports = [(share, _Transport(pair)) for share, pair in problem.pairs]
 
     @property
     def gap(self) -> float:
@@ -201,13 +247,14 @@ class _Climb:
 
     def transport_value(self, factor: Array) -> float:
         """tr(W B) of the product plan: the scale of the first regularisation."""
-        spread = float(np.sum(factor * (self.problem.second_moment @ factor)))
-        return spread + float(np.sum((self.problem.shift @ factor) ** 2))
+        return float(np.sum(factor * (self.problem.product_plan @ factor)))
 
     def ascend(self, factor: Array, eps: float, smoothing: float, accuracy: float, max_iter: int) -> Array:
         """L-BFGS on U with V = U / ||U|| at one regularisation."""
-        if eps < 1e-4 * self.transport_value(factor) and self.x.dtype == np.float32:
-            self._use(np.float64)
+        if self._single and eps < 1e-4 * self.transport_value(factor):
+            self._single = False
+            for _, transport in self.transports:
+                transport.use(np.float64)
         self.smoothing = smoothing
         answer = minimize(
             self._objective, factor.ravel(), args=(factor.shape, eps), jac=True, method="L-BFGS-B",
@@ -225,16 +272,11 @@ class _Climb:
         unscaled = flat.reshape(shape)
         length = float(np.linalg.norm(unscaled))
         factor = unscaled / length
-        low = factor.astype(self.x.dtype)
-        px, py = self.x @ low, self.y @ low
-        value = self.transport.solve(px, py, eps, self.sinkhorn_tol, 400)
-        to_y, to_x, row_sum = self.transport.transported(px, py)
-        # The row sums of the plan itself make this the exact gradient of the dual value.
-        slope = self.x.T @ (row_sum[:, None] * px - to_y)
-        slope += self.y.T @ (self.transport.b[:, None] * py - to_x)
-        along = self.problem.shift @ factor
-        value += float(along @ along)
-        gradient = 2.0 * (slope.astype(np.float64) + np.outer(self.problem.shift, along))
+        value, gradient = 0.0, np.zeros(shape)
+        for share, transport in self.transports:
+            own, slope = transport.smooth(factor, eps, self.sinkhorn_tol)
+            value += share * own
+            gradient += 2.0 * share * slope
         if self.penalty > 0:
             size, shrink = self._smooth_l1(factor)
             value -= size
@@ -251,11 +293,8 @@ class _Climb:
 
     def bound(self, factor: Array, eps: float) -> tuple[float, Array]:
         """Both bounds at V; returns tr(W B) and eigenvectors of W + U that B lacks."""
-        problem = self.problem
-        low = factor.astype(self.x.dtype)
-        self.transport.solve(self.x @ low, self.y @ low, eps, self.sinkhorn_tol / 5, 500)
-        plan = round_plan(self.transport.plan(), problem.a, problem.b)
-        coupling = problem.coupling_matrix(plan)
+        tol = self.sinkhorn_tol / 5
+        coupling = sum(share * own.coupling(factor, eps, tol) for share, own in self.transports)
         value = float(np.sum(factor * (coupling @ factor)))
         reached = self._lower(factor)
         if self.penalty > 0:
@@ -270,10 +309,7 @@ class _Climb:
 
     def _lower(self, factor: Array) -> float:
         """The relaxation's objective at B = VV', from below, by feasible potentials."""
-        problem = self.problem
-        cost = squared_distances(problem.x @ factor, problem.y @ factor)
-        value, _, _ = dual_value(cost, self.transport.f.astype(np.float64), problem.a, problem.b)
-        value += float(np.sum((problem.shift @ factor) ** 2))
+        value = sum(share * own.lower(factor) for share, own in self.transports)
         if self.penalty > 0:
             value -= self.penalty * float(np.abs(factor @ factor.T).sum())
         self._raise_lower(value, factor)
@@ -333,12 +369,9 @@ class _Climb:
             self.lower, self.best_factor = value - 1e-12, factor
 
     def _exact(self, factor: Array) -> tuple[float, Array]:
-        problem = self.problem
-        cost = squared_distances(problem.x @ factor, problem.y @ factor)
-        start = self.transport.f.astype(np.float64), self.transport.g.astype(np.float64)
-        plan = exact_plan(cost, problem.a, problem.b, start)
-        matrix = problem.coupling_matrix_of_cells(plan.rows, plan.cols, plan.mass)
-        return plan.value + float(np.sum((problem.shift @ factor) ** 2)), matrix
+        found = [(share, *own.exact(factor)) for share, own in self.transports]
+        value = sum(share * cost for share, cost, _ in found)
+        return value, np.asarray(sum(share * matrix for share, _, matrix in found))
 
     def relaxation(self) -> Relaxation:
         """What was found."""

@@ -23,7 +23,7 @@ from scipy import sparse
 
 Array = npt.NDArray[Any]
 
-__all__ = ["MAX_DIMENSION", "TwoGroups"]
+__all__ = ["MAX_DIMENSION", "TwoGroups", "coordinates", "group_members"]
 
 #: largest side of a dense matrix that is decomposed (eigenvalues of W or of the Gram matrix)
 MAX_DIMENSION = 4000
@@ -72,6 +72,26 @@ class TwoGroups:
         """Whether every row of a group has the same weight."""
         return bool(np.ptp(self.a) <= 1e-14 and np.ptp(self.b) <= 1e-14)
 
+    @property
+    def pairs(self) -> tuple[tuple[float, TwoGroups], ...]:
+        """What each pair of groups counts, and the pair: here it is the only one."""
+        return ((1.0, self),)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Rows of each group."""
+        return len(self.a), len(self.b)
+
+    @property
+    def assignments(self) -> bool:
+        """Whether an optimal plan matches rows one to one."""
+        return self.uniform and len(self.a) == len(self.b)
+
+    @cached_property
+    def product_plan(self) -> Array:
+        """W (p, p) of the plan under which the groups are independent."""
+        return np.asarray(self.second_moment + np.outer(self.shift, self.shift))
+
     @cached_property
     def second_moment(self) -> Array:
         """Sum of the groups' covariances (p, p): W_M is this, minus the coupling, plus the shift."""
@@ -100,6 +120,10 @@ class TwoGroups:
     def _assemble(self, cross: Array) -> Array:
         matrix = self.second_moment - cross - cross.T + np.outer(self.shift, self.shift)
         return (matrix + matrix.T) / 2
+
+    def sample(self, count: int, rng: np.random.Generator) -> TwoGroups:
+        """The same problem on ``count`` random rows of each group."""
+        return self.subset(*(rng.choice(size, count, replace=False) for size in self.sizes))
 
     def subset(self, rows_x: Array, rows_y: Array) -> TwoGroups:
         """The same problem on some of the rows; the shift stays that of all rows."""
@@ -142,23 +166,17 @@ class TwoGroups:
         """
         rows: Any = sparse.csr_array(X, dtype=np.float64) if sparse.issparse(X) else np.asarray(X, np.float64)
         labels = np.asarray(y)
-        weight = np.ones(rows.shape[0]) if sample_weight is None else np.asarray(sample_weight, np.float64)
-        groups = np.unique(labels)
-        if len(groups) != 2:
-            raise ValueError(f"the relaxation compares two groups; y holds {len(groups)}")
+        n_groups = len(np.unique(labels))
+        if n_groups != 2:
+            raise ValueError(f"the relaxation compares two groups; y holds {n_groups}")
         n_features = rows.shape[1]
         if columns is not None:
             columns = np.asarray(columns)
             rows = rows[:, columns]
-        keep = weight > 0
-        first = (labels == groups[0]) & keep
-        second = (labels == groups[1]) & keep
-        order = np.concatenate([np.flatnonzero(first), np.flatnonzero(second)])
-        n = int(first.sum())
-        pooled, basis = _coordinates(rows[order], reduce and columns is None)
-        a, b = weight[order[:n]], weight[order[n:]]
-        a, b = a / a.sum(), b / b.sum()
-        x, yy = pooled[:n], pooled[n:]
+        members, weights = group_members(labels, sample_weight)
+        pooled, basis = coordinates(rows[np.concatenate(members)], reduce and columns is None)
+        x, yy = np.split(pooled, [len(members[0])])
+        a, b = (own / own.sum() for own in weights)
         mean_x, mean_y = a @ x, b @ yy
         x, yy, shift = x - mean_x, yy - mean_y, mean_x - mean_y
         spread = float(np.sum(a @ (x * x)) + np.sum(b @ (yy * yy)) + shift @ shift)
@@ -166,7 +184,14 @@ class TwoGroups:
         return cls(x / unit, yy / unit, a, b, shift / unit, unit, n_features, columns, basis)
 
 
-def _coordinates(rows: Any, reduce: bool) -> tuple[Array, Array | None]:
+def group_members(labels: Array, sample_weight: Any) -> tuple[list[Array], list[Array]]:
+    """Places of the rows of each group that have a weight, and their weights."""
+    weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    members = [np.flatnonzero((labels == group) & (weight > 0)) for group in np.unique(labels)]
+    return members, [weight[own] for own in members]
+
+
+def coordinates(rows: Any, reduce: bool) -> tuple[Array, Array | None]:
     """Dense coordinates of the rows about their mean, and the basis they are written in."""
     n_rows, d = rows.shape
     mean = np.asarray(rows.mean(axis=0)).ravel()

@@ -28,6 +28,7 @@ from princdiff.relaxation.relax import (
     MAX_PENALISED,
     marginal_divergences,
 )
+from princdiff.relaxation.several_groups import SeveralGroups, prepared_groups
 from princdiff.relaxation.sliced_plan import sliced_coupling
 from princdiff.relaxation.sparse_bounds import best_support_bound, largest_diagonals, threshold_bound
 from princdiff.relaxation.transport import staircase_plan
@@ -133,8 +134,8 @@ def upper_bound(
     of them. Branch and bound over cones of sparse directions (branch_and_bound.py) is tight to one per cent
     where it comes to its end. Otherwise W of the relaxation's plan: its largest eigenvalue; for k < d also
     the sum of its k largest diagonal entries, lambda_max of its soft-thresholds plus threshold times k, the
-    penalised relaxation, and branch and bound over its supports. More than two groups have the first
-    and the third.
+    penalised relaxation, and branch and bound over its supports. More than two groups have all of these but
+    the envelope, with a plan for every pair of groups.
     No array is d x d for d above 4000 (1500 for what needs the entries of W).
 
     Examples
@@ -180,7 +181,7 @@ def _least(
             return envelope.certificate
         found.append(envelope.certificate)
     search = _cone_search(X, y, sample_weight, limit, guides, effort)
-    relaxed = pair and effort.relaxed
+    relaxed = effort.relaxed
     if search is not None and (limit <= _CONES_FIRST or not relaxed):
         own = search.certificate(_FIRST_SHARE * effort.work if relaxed else effort.work)
         if search.proved or not relaxed:
@@ -308,11 +309,12 @@ def _from_plan(
     rng = np.random.default_rng(0)  # of the relaxation's start: the bound holds for any
     d, rows = np.shape(X)[1], len(np.asarray(y))
     if min(d, rows) > MAX_DIMENSION:
-        return [_estimate(X, y, guides, sample_weight)]
-    problem = TwoGroups.from_rows(X, y, sample_weight)
+        return [_estimate(X, y, guides, sample_weight)] if len(np.unique(np.asarray(y))) == 2 else []
+    problem = prepared_groups(X, y, sample_weight)
     scale = problem.unit**2
-    if len(problem.a) * len(problem.b) > MAX_CELLS:
-        coupling, source = sliced_coupling(problem, rng), "a plan made slice by slice"
+    if max(len(pair.a) * len(pair.b) for _, pair in problem.pairs) > MAX_CELLS:
+        source = "a plan made slice by slice"
+        coupling = np.asarray(sum(share * sliced_coupling(pair, rng) for share, pair in problem.pairs))
         dense = float(leading(coupling, 1)[0][0])
     else:
         state = solve_fast(problem, 0.0, rng, tol=0.01)
@@ -331,7 +333,7 @@ def _from_plan(
 
 
 def _sparse(
-    problem: TwoGroups, coupling: Array, whole: Array | None, k: int, source: str
+    problem: TwoGroups | SeveralGroups, coupling: Array, whole: Array | None, k: int, source: str
 ) -> list[Certificate]:
     """Bounds for k-sparse directions, from W in the problem's coordinates and, where small, the data's."""
     scale = problem.unit**2
@@ -365,9 +367,12 @@ def _sparse(
     return found
 
 
-def _penalised(problem: TwoGroups, dense: float, k: int, rng: np.random.Generator) -> list[Certificate]:
+def _penalised(
+    problem: TwoGroups | SeveralGroups, dense: float, k: int, rng: np.random.Generator
+) -> list[Certificate]:
     """The penalised relaxation plus penalty * k: convex in the penalty, so doubled while that helps."""
-    small = problem.dimension <= _PENALISED_DIMENSION and len(problem.a) * len(problem.b) <= _PENALISED_CELLS
+    cells = sum(len(pair.a) * len(pair.b) for _, pair in problem.pairs)
+    small = problem.dimension <= _PENALISED_DIMENSION and cells <= _PENALISED_CELLS
     if problem.basis is not None or not small:
         return []
     penalty, best, used = 0.05 * dense / k, dense, 0.0
