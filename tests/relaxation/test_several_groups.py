@@ -52,7 +52,7 @@ def test_bounds_enclose_the_best_direction_of_two_features(seed):
     assert found.upper * problem.unit**2 >= best * (1 - 1e-12)
     assert found.lower <= found.upper
     assert found.gap <= 2e-3
-    # The lower bound is that of the relaxation, which is above every direction but tight to few per cent here.
+    # The relaxation is above every direction, but by little here.
     assert found.lower * problem.unit**2 <= 1.2 * best
 
 

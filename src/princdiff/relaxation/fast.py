@@ -88,7 +88,7 @@ def solve_fast(
     climb = _Climb(problem, penalty, tol)
     factor = _warm_start(problem, penalty, rng)
     value = climb.transport_value(factor)
-    eps, accuracy, smoothing = 0.02 * value, 1e-5, 1e-2
+    eps, accuracy, smoothing = 0.02 * value, 1e-6, 1e-2
     stalls = 0
     for _ in range(30):
         factor = climb.ascend(factor, eps, smoothing, accuracy, max_iter)
@@ -294,7 +294,8 @@ class _Climb:
     def bound(self, factor: Array, eps: float) -> tuple[float, Array]:
         """Both bounds at V; returns tr(W B) and eigenvectors of W + U that B lacks."""
         tol = self.sinkhorn_tol / 5
-        coupling = sum(share * own.coupling(factor, eps, tol) for share, own in self.transports)
+        parts = [share * own.coupling(factor, eps, tol) for share, own in self.transports]
+        coupling = np.asarray(sum(parts))
         value = float(np.sum(factor * (coupling @ factor)))
         reached = self._lower(factor)
         if self.penalty > 0:

@@ -1,9 +1,9 @@
 """Several weighted groups of rows, prepared for the semidefinite relaxation: a sum over pairs of groups.
 
 The divergence of several groups is the average of the squared distances of its pairs, weighted by the product
-of their shares. Each pair has plans of its own, W is the average of theirs, and for any choice of
-plans no direction exceeds the largest eigenvalue of W. Along a line the optimal plans of all pairs are the ranks',
-so nothing is lost by choosing them pair by pair.
+of their shares. Each pair has plans of its own, W is the average of theirs, and for any choice of plans no
+direction exceeds the largest eigenvalue of W. Along a line the ranks give the optimal plans of all pairs, so
+nothing is lost by choosing them pair by pair.
 """
 
 from __future__ import annotations
