@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from princdiff.data import stored_columns, stored_sparse
+from princdiff.data import stored_sparse
 from princdiff.data.row_keys import row_keys
 from princdiff.data.samples import Samples
 from princdiff.data.scratch import ScratchFile
@@ -18,7 +18,6 @@ N_ROWS, N_FEATURES, MEMORY = 500, 30, 40_000
 def both(request, monkeypatch):
     """A matrix, and the same in a file, in pieces of fewer rows than it came in."""
     monkeypatch.setattr(stored_sparse, "PIECE", 64)
-    monkeypatch.setattr(stored_columns, "PIECE", 64)
     matrix = sp.csr_matrix(sp.random(N_ROWS, N_FEATURES, density=0.1, random_state=0, dtype=request.param))
     blocks = [(slice(start, start + 150), matrix[start : start + 150]) for start in range(0, N_ROWS, 150)]
     columns = stored_columns_of(blocks, N_ROWS, N_FEATURES, matrix.dtype)

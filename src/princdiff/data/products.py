@@ -87,7 +87,7 @@ class Scaling:
     def apply(self, block: Any, *, kept: bool = False) -> DenseBlock | SparseBlock:
         """The scaled block; one that is kept for many products may be prepared for them."""
         if sp.issparse(block):
-            return SparseBlock(block.tocsr(), self, kept=kept)
+            return SparseBlock(block if block.format == "csc" else block.tocsr(), self, kept=kept)
         return DenseBlock(self.dense(block))
 
     def dense(self, block: NDArray) -> NDArray:
@@ -96,10 +96,10 @@ class Scaling:
         return ((block - self.centre) * self.factor).astype(self.dtype, copy=False)
 
     def near(self, block: Any) -> tuple[Any, NDArray]:
-        """A CSR block with far features centred in their values, and what is left to be centred."""
+        """A sparse block with far features centred in their values, and what is left to be centred."""
         if not self.far.any():
             return block, self.centre
-        return _without_offsets(block, np.where(self.far, self.centre, 0.0)), np.where(
+        return _without_offsets(block.tocsr(), np.where(self.far, self.centre, 0.0)), np.where(
             self.far, 0.0, self.centre
         )
 
@@ -155,14 +155,21 @@ class DenseBlock:
 
 
 class SparseBlock:
-    """Scaled non-zeros in the sparsity pattern of the rows; the centre is taken off the products."""
+    """Scaled non-zeros in the sparsity pattern of the rows; the centre is taken off the products.
 
-    def __init__(self, block: sp.csr_matrix, scaling: Scaling, *, kept: bool = False) -> None:
+    A block that comes sorted by features (CSC) is worked on as it is.
+    """
+
+    def __init__(self, block: sp.csr_matrix | sp.csc_matrix, scaling: Scaling, *, kept: bool = False) -> None:
         self.dtype = scaling.dtype
         near, centre = scaling.near(block)
         # Scaled before they are cast: values beyond the range of single precision must not overflow.
-        scaled = (near.data * scaling.factor[near.indices]).astype(self.dtype, copy=False)
-        rows = sp.csr_matrix((scaled, near.indices, near.indptr), shape=near.shape)
+        by_features = near.format == "csc"
+        factors = (
+            np.repeat(scaling.factor, np.diff(near.indptr)) if by_features else scaling.factor[near.indices]
+        )
+        scaled = (near.data * factors).astype(self.dtype, copy=False)
+        rows = type(near)((scaled, near.indices, near.indptr), shape=near.shape)
         # Double precision is for a few last digits, which are not worth the memory of a second copy.
         self._rows = SparseProducts(rows, transpose=kept and self.dtype == np.float32)
         self._shift = centre * scaling.factor

@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from princdiff.data.moments import Moments
@@ -21,11 +23,11 @@ from princdiff.data.products import Scaling
 from princdiff.data.scratch import ScratchFile
 from princdiff.data.stored_products import StoredProducts, StoredSparseProducts
 from princdiff.data.stored_sparse import (
-    PIECE,
     StoredSparseColumn,
     merged_moments,
     sparse_block,
     sparse_rows,
+    sparse_step,
 )
 
 # Part of a budget that an array made of stored columns may take; a larger one stays stored.
@@ -38,9 +40,8 @@ _BLOCK_SHARE = 10
 # Bytes that a row of one column of a batch needs at the peak of a sort and what follows it, and the part
 # of the budget for it.
 _BYTES_PER_PROJECTION, _BATCH_SHARE = 96, 2
-# Times that a sample of sparse rows is copied where it is searched, and part of a budget that a block of them
-# takes.
-_SPARSE_COPIES, _SPARSE_BLOCK_SHARE = 3, 32
+# Times that a sample of sparse rows is copied where it is searched.
+_SPARSE_COPIES = 3
 
 
 @dataclass(frozen=True)
@@ -226,7 +227,7 @@ class StoredColumns:
     @property
     def _sparse_step(self) -> int:
         """Rows of a sparse block: of one piece, or as many as the memory is for."""
-        return int(np.clip(self.memory / (_SPARSE_BLOCK_SHARE * self._sparse_row_bytes), 1, PIECE))
+        return sparse_step(self.memory, self._sparse_row_bytes)
 
     def _columns(self) -> list[StoredColumn | StoredSparseColumn]:
         """The columns behind the features, each once."""
@@ -259,12 +260,20 @@ class StoredColumns:
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         """Row slices and their values, which are sparse where the columns are."""
         if self.sparse:
-            for start in range(0, self.shape[0], self._sparse_step):
-                stop = min(start + self._sparse_step, self.shape[0])
-                yield slice(start, stop), sparse_block(self._sparse_columns, start, stop)
+            for rows, block in self.blocks_by_features():
+                yield rows, block.tocsr()
             return
         for rows in self.row_slices():
             yield rows, self.block(rows.start, rows.stop)
+
+    def blocks_by_features(self) -> Iterator[tuple[slice, sp.csc_matrix]]:
+        """Row slices and their values, of sparse columns: whole pieces, which are quickest to read."""
+        columns, step = self._sparse_columns, self._sparse_step
+        bounds = columns[0].starts
+        if np.diff(bounds).max(initial=0) > step:
+            bounds = np.append(np.arange(0, self.shape[0], step), self.shape[0])
+        for start, stop in pairwise(bounds.tolist()):
+            yield slice(start, stop), sparse_block(columns, start, stop)
 
     def row_slices(self) -> Iterator[slice]:
         """Rows that are worked on at a time."""

@@ -79,6 +79,14 @@ class StoredProducts:
         return ScaledRows(self._rows, self._scaling)
 
 
+class _ByFeatures:
+    """Sparse blocks as they are stored: sorted by features."""
+
+    def __init__(self, rows: StoredColumns) -> None:
+        self.shape = rows.shape
+        self.blocks = rows.blocks_by_features
+
+
 class StoredSparseProducts(StoredProducts):
     """Products with scaled rows of a stored sparse table, whose zeros are not touched.
 
@@ -92,14 +100,14 @@ class StoredSparseProducts(StoredProducts):
 
     def __init__(self, rows: StoredColumns, scaling: Scaling) -> None:
         super().__init__(rows, scaling)
-        self._streamed = StreamedProducts(rows, scaling)
+        self._streamed = StreamedProducts(_ByFeatures(rows), scaling)
 
     def project(self, directions: NDArray, out: NDArray | None = None) -> NDArray:
         """One pass over the columns that the directions use: every row on every direction."""
         used = np.flatnonzero(directions.any(axis=0))
         if len(used) in (0, directions.shape[1]):
             return self._streamed.project(directions, out)
-        few = StreamedProducts(self._rows.stored_features(used), self._scaling.restricted(used))
+        few = StreamedProducts(_ByFeatures(self._rows.stored_features(used)), self._scaling.restricted(used))
         return few.project(np.ascontiguousarray(directions[:, used]), out)
 
     def _summed(self, slopes: NDArray, *, squared: bool) -> NDArray[np.float64]:

@@ -1,14 +1,14 @@
 """Columns in a file of which only the entries are stored, for tables that are mostly zero.
 
-An entry takes six or ten bytes: the number of its row within a piece of the column, and its value. All rows
-of such a table are read piece by piece as sparse blocks, one column as its entries or as an array.
+An entry takes six or ten bytes: the number of its row within a piece of the column, and its value. The
+columns of a table lie side by side in each piece, so that a piece of all of them is read at once, as a sparse
+block; one column is read as its entries or as an array.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from princdiff.data.moments import Moments, moments
 from princdiff.data.scratch import ScratchFile
 
-# Rows of a piece at most: their numbers take two bytes each.
+# Rows of a piece at most, since their numbers take two bytes each, and the part of a budget that it may take.
 PIECE = 1 << 16
+_BLOCK_SHARE = 32
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ class StoredSparseColumn:
         The file.
     starts : int array of shape (n_pieces + 1,)
         First row of each piece, and the number of rows.
-    places, counts : int arrays of shape (n_pieces,)
-        First byte of each piece, and its entries: their rows come first, then their values.
+    places, value_places, counts : int arrays of shape (n_pieces,)
+        First bytes of the rows and of the values of each piece, and the number of its entries.
     dtype : dtype
         Of the values.
 
@@ -47,6 +48,7 @@ class StoredSparseColumn:
     file: ScratchFile
     starts: NDArray[np.int64]
     places: NDArray[np.int64]
+    value_places: NDArray[np.int64]
     counts: NDArray[np.int64]
     dtype: np.dtype
 
@@ -56,13 +58,16 @@ class StoredSparseColumn:
         step = min(piece_rows, PIECE)
         pieces = [values[start : start + step] for start in range(0, len(values), step)]
         rows = [np.flatnonzero(piece) for piece in pieces]
-        places = [
-            stored_piece(file, own, piece[own], values.dtype) for own, piece in zip(rows, pieces, strict=True)
-        ]
+        places = np.array(
+            [
+                stored_piece(file, own, piece[own], values.dtype)
+                for own, piece in zip(rows, pieces, strict=True)
+            ],
+            np.int64,
+        ).reshape(-1, 2)
         starts = np.append(np.arange(0, len(values), step), len(values))
-        return cls(
-            file, starts, np.array(places, np.int64), np.array([*map(len, rows)], np.int64), values.dtype
-        )
+        counts = np.array([*map(len, rows)], np.int64)
+        return cls(file, starts, places[:, 0], places[:, 1], counts, values.dtype)
 
     @property
     def n_rows(self) -> int:
@@ -86,13 +91,10 @@ class StoredSparseColumn:
             count = int(self.counts[piece])
             if not count:
                 continue
-            raw = self.file.read(
-                int(self.places[piece]), np.empty(count * (2 + self.dtype.itemsize), np.uint8)
+            own, some = _entries(
+                self.file, int(self.places[piece]), int(self.value_places[piece]), count, self.dtype
             )
-            own = raw[: 2 * count].view(np.uint16).astype(np.int32)
             own += np.int32(self.starts[piece] - start)
-            # A copy: what is between the rows and the values need not be aligned.
-            some = np.frombuffer(raw[2 * count :].tobytes(), self.dtype)
             if self.starts[piece] < start or self.starts[piece + 1] > stop:
                 inside = slice(*np.searchsorted(own, [0, stop - start]))
                 own, some = own[inside], some[inside]
@@ -109,13 +111,32 @@ class StoredSparseColumn:
         return out
 
 
-def stored_piece(file: ScratchFile, rows: NDArray, values: NDArray, dtype: np.dtype) -> int:
-    """Write the entries of a piece at the end of a file; return their place."""
-    raw = [rows.astype(np.uint16).view(np.uint8), np.ascontiguousarray(values, dtype).view(np.uint8)]
-    return file.append(np.concatenate(raw))
+def stored_piece(file: ScratchFile, rows: NDArray, values: NDArray, dtype: np.dtype) -> tuple[int, int]:
+    """Write the entries of a piece at the end of a file; return the places of rows and of values."""
+    return file.append(rows.astype(np.uint16)), file.append(np.ascontiguousarray(values, dtype))
 
 
-def stored_columns_of(blocks: Any, n_rows: int, n_columns: int, dtype: np.dtype) -> list[StoredSparseColumn]:
+def _entries(
+    file: ScratchFile, place: int, value_place: int, count: int, dtype: np.dtype
+) -> tuple[NDArray[np.int32], NDArray]:
+    rows = file.read(place, np.empty(count, np.uint16)).astype(np.int32)
+    return rows, file.read(value_place, np.empty(count, dtype))
+
+
+def sparse_step(memory: int, row_bytes: float) -> int:
+    """Rows of a sparse block: of one piece, or as many as the memory is for.
+
+    Examples
+    --------
+    >>> sparse_step(2 * 10**9, 1000), sparse_step(2 * 10**9, 10)
+    (62500, 65536)
+    """
+    return int(np.clip(memory / (_BLOCK_SHARE * max(1.0, row_bytes)), 1, PIECE))
+
+
+def stored_columns_of(
+    blocks: Any, n_rows: int, n_columns: int, dtype: np.dtype, piece_rows: int = PIECE
+) -> list[StoredSparseColumn]:
     """Columns of sparse rows that come in blocks, in one pass.
 
     Parameters
@@ -126,38 +147,68 @@ def stored_columns_of(blocks: Any, n_rows: int, n_columns: int, dtype: np.dtype)
         Shape of the table.
     dtype : dtype
         Of the values.
+    piece_rows : int
+        Rows that will be read at a time.
     """
     file = ScratchFile()
+    most = min(piece_rows, PIECE)
     starts: list[int] = []
-    places: list[list[int]] = []
+    places: list[NDArray[np.int64]] = []
+    value_places: list[NDArray[np.int64]] = []
     counts: list[NDArray[np.int64]] = []
     for rows, block in blocks:
-        for start in range(0, block.shape[0], PIECE):
-            piece = block[start : start + PIECE].tocsc()
+        # pieces of about the same size, rather than a last one of a few rows
+        step = -(-block.shape[0] // -(-block.shape[0] // most)) if block.shape[0] else 1
+        for start in range(0, block.shape[0], step):
+            piece = block[start : start + step].tocsc()
             piece.sum_duplicates()
-            ends = piece.indptr
+            begin = piece.indptr[:-1].astype(np.int64)
+            place, value_place = stored_piece(file, piece.indices, piece.data, dtype)
             starts.append(rows.start + start)
-            counts.append(np.diff(ends).astype(np.int64))
-            places.append(
-                [
-                    stored_piece(file, piece.indices[begin:end], piece.data[begin:end], dtype)
-                    for begin, end in pairwise(ends)
-                ]
-            )
-    bounds, by_piece, sizes = np.array([*starts, n_rows]), np.array(places, np.int64), np.array(counts)
-    return [
-        StoredSparseColumn(file, bounds, by_piece[:, column].copy(), sizes[:, column].copy(), dtype)
-        for column in range(n_columns)
-    ]
+            counts.append(np.diff(piece.indptr).astype(np.int64))
+            places.append(place + 2 * begin)
+            value_places.append(value_place + dtype.itemsize * begin)
+    bounds = np.array([*starts, n_rows])
+    found = np.array([places, value_places, counts], np.int64).reshape(3, len(starts), n_columns)
+    by_column = found.transpose(2, 0, 1).copy()
+    return [StoredSparseColumn(file, bounds, own[0], own[1], own[2], dtype) for own in by_column]
 
 
-def sparse_block(columns: Sequence[StoredSparseColumn], start: int, stop: int) -> sp.csr_matrix:
-    """Consecutive rows of some columns as a sparse matrix."""
-    parts = [column.entries(start, stop) for column in columns]
-    ends = np.concatenate([[0], np.cumsum([len(rows) for rows, _ in parts])]).astype(np.int32)
-    rows = np.concatenate([rows for rows, _ in parts])
-    values = np.concatenate([values for _, values in parts])
-    return sp.csr_matrix(sp.csc_matrix((values, rows, ends), shape=(stop - start, len(columns))))
+def sparse_block(columns: Sequence[StoredSparseColumn], start: int, stop: int) -> sp.csc_matrix:
+    """Consecutive rows of some columns as a sparse matrix, sorted by columns."""
+    rows, values, counts = _whole_piece(columns, start, stop) or _column_by_column(columns, start, stop)
+    ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    return sp.csc_matrix((values, rows, ends), shape=(stop - start, len(columns)))
+
+
+def _column_by_column(
+    columns: Sequence[StoredSparseColumn], start: int, stop: int
+) -> tuple[NDArray[np.int32], NDArray, list[int]]:
+    rows, values = zip(*(column.entries(start, stop) for column in columns), strict=True)
+    return np.concatenate(rows), np.concatenate(values), [*map(len, rows)]
+
+
+def _whole_piece(
+    columns: Sequence[StoredSparseColumn], start: int, stop: int
+) -> tuple[NDArray[np.int32], NDArray, NDArray[np.int64]] | None:
+    """Entries of columns that lie side by side, in a piece that is asked for as a whole; None for others."""
+    first = columns[0]
+    piece = int(np.searchsorted(first.starts, start))
+    if piece >= len(first.counts) or (first.starts[piece], first.starts[piece + 1]) != (start, stop):
+        return None
+    same = all(column.file is first.file and len(column.starts) == len(first.starts) for column in columns)
+    if not same:
+        return None
+    places, value_places, counts = (
+        np.array([getattr(column, name)[piece] for column in columns])
+        for name in ("places", "value_places", "counts")
+    )
+    ends = np.cumsum(counts)
+    before = ends - counts
+    size = first.dtype.itemsize
+    if (places != places[0] + 2 * before).any() or (value_places != value_places[0] + size * before).any():
+        return None
+    return *_entries(first.file, int(places[0]), int(value_places[0]), int(ends[-1]), first.dtype), counts
 
 
 def sparse_rows(columns: Sequence[StoredSparseColumn], index: NDArray[np.intp], step: int) -> sp.csr_matrix:
@@ -168,7 +219,7 @@ def sparse_rows(columns: Sequence[StoredSparseColumn], index: NDArray[np.intp], 
         own = distinct[slice(*np.searchsorted(distinct, [start, start + step]))]
         if len(own):
             block = sparse_block(columns, start, min(start + step, columns[0].n_rows))
-            parts.append(block[own - start])
+            parts.append(block.tocsr()[own - start])
     taken = sp.csr_matrix(sp.vstack(parts, format="csr")) if parts else sp.csr_matrix((0, len(columns)))
     ordered = len(distinct) == len(index) and bool((distinct == index).all())
     return taken if ordered else sp.csr_matrix(taken[place.reshape(-1)])

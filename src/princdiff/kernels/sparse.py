@@ -29,12 +29,12 @@ class SparseProducts:
 
     Parameters
     ----------
-    matrix : csr_matrix of shape (n_rows, n_features)
+    matrix : csr_matrix or csc_matrix of shape (n_rows, n_features)
         The matrix; its arrays are not copied. The kernels take single or double precision and 32-bit indices,
         scipy does the rest.
     transpose : bool, default=False
-        Whether a copy sorted by features may be kept, made at the first need. It is faster to bring slopes
-        back with, and to project directions of few features; not worth it for one product.
+        Whether a copy of rows sorted by features may be kept, made at the first need. It is faster to bring
+        slopes back with, and to project directions of few features; not worth it for one product.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class SparseProducts:
     array([[3., 3.]], dtype=float32)
     """
 
-    def __init__(self, matrix: sp.csr_matrix, *, transpose: bool = False) -> None:
+    def __init__(self, matrix: sp.csr_matrix | sp.csc_matrix, *, transpose: bool = False) -> None:
         self.matrix, self.transpose = matrix, transpose
         self.compiled = (
             matrix.dtype in _GATHER
@@ -57,7 +57,7 @@ class SparseProducts:
 
     @cached_property
     def by_features(self) -> sp.csc_matrix:
-        """The same sorted by features: a copy, made at the first need."""
+        """The same sorted by features; of rows a copy, made at the first need."""
         return self.matrix.tocsc()
 
     def project(self, directions: NDArray) -> NDArray:
@@ -65,9 +65,10 @@ class SparseProducts:
         if not self.compiled or directions.dtype != self.matrix.dtype:
             return (self.matrix @ np.ascontiguousarray(directions.T)).T
         directions = np.ascontiguousarray(directions)
-        if self.transpose:
+        by_features = self.matrix.format == "csc"
+        if by_features or self.transpose:
             used = np.flatnonzero(directions.any(axis=0))
-            if len(used) <= _FEW * self.matrix.shape[1]:
+            if by_features or len(used) <= _FEW * self.matrix.shape[1]:
                 return _scattered(self.by_features, directions, used)
         return _gathered(self.matrix, directions)
 
@@ -76,7 +77,7 @@ class SparseProducts:
         if not self.compiled or slopes.dtype != self.matrix.dtype:
             return (self.matrix.T @ np.ascontiguousarray(slopes.T)).T
         slopes = np.ascontiguousarray(slopes)
-        if self.transpose:
+        if self.transpose or self.matrix.format == "csc":
             return _gathered(self.by_features, slopes)
         return _scattered(self.matrix, slopes, np.flatnonzero(slopes.any(axis=0)))
 

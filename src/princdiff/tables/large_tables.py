@@ -18,7 +18,7 @@ from princdiff.data.row_chunks import RowChunks
 from princdiff.data.scratch import ScratchFile
 from princdiff.data.sources import ParquetRows
 from princdiff.data.stored_columns import Feature, StoredColumn, StoredColumns
-from princdiff.data.stored_sparse import stored_columns_of
+from princdiff.data.stored_sparse import sparse_step, stored_columns_of
 from princdiff.tables.column_files import ColumnFiles
 from princdiff.tables.dask_columns import DaskColumns, is_dask_frame
 from princdiff.tables.frames import Table, from_frame, refuse_duplicates, renamed, take_object
@@ -148,20 +148,19 @@ def _stored(rows: RowChunks, budget: int) -> Table:
     n_rows, n_columns = rows.shape
     size = rows.dtype.itemsize
     if rows.sparse and rows.row_bytes <= _SPARSE_SHARE * n_columns * (4 + size):
-        features = [
-            Feature(column) for column in stored_columns_of(rows.blocks(), n_rows, n_columns, rows.dtype)
-        ]
-        return _table_of(features, budget, rows)
+        step = sparse_step(budget, rows.row_bytes)
+        columns = stored_columns_of(rows.blocks(), n_rows, n_columns, rows.dtype, step)
+        return _table_of([Feature(column) for column in columns], budget, rows)
     file = ScratchFile()
-    columns = [StoredColumn(file, file.reserve(n_rows * size), rows.dtype, n_rows) for _ in range(n_columns)]
+    dense = [StoredColumn(file, file.reserve(n_rows * size), rows.dtype, n_rows) for _ in range(n_columns)]
     step = max(1, budget // (_DENSE_SHARE * n_columns * size)) if rows.sparse else n_rows
     for part, block in rows.blocks():
         for start in range(0, block.shape[0], step):
             some = block[start : start + step]
             values = some.toarray() if sp.issparse(some) else some
-            for column, line in zip(columns, np.ascontiguousarray(values.T, dtype=rows.dtype), strict=True):
+            for column, line in zip(dense, np.ascontiguousarray(values.T, dtype=rows.dtype), strict=True):
                 file.write(column.place + (part.start + start) * size, line)
-    return _table_of([Feature(column) for column in columns], budget, rows)
+    return _table_of([Feature(column) for column in dense], budget, rows)
 
 
 def _table_of(features: list[Feature], budget: int, rows: RowChunks) -> Table:
