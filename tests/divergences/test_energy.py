@@ -88,3 +88,16 @@ def test_far_off_values_in_single_precision():
     values = (rng.normal(size=400) + 0.5 * codes + 100.0).astype(np.float32)
     found, _ = Energy().value_and_slope(values[None], Labels(codes, 2), Workspace())
     np.testing.assert_allclose(found, by_definition(values.astype(float), codes), rtol=1e-3)
+
+
+@pytest.mark.parametrize("block", [1, 5, 1000])
+def test_values_and_ties_of_many_rows_are_computed_in_blocks(monkeypatch, block):
+    rng = np.random.default_rng(0)
+    labels = Labels(rng.integers(0, 2, 60), 2).repeat(4)
+    rows = rng.normal(size=(4, 60)).round(1)
+    value = Energy().value(rows, labels)
+    slopes = Energy().value_and_slope(rows, labels, Workspace())[1].copy()
+    for module in ("energy", "ties"):
+        monkeypatch.setattr(f"princdiff.divergences.{module}._BLOCK", 4 * block)
+    np.testing.assert_allclose(Energy().value(rows, labels), value, rtol=1e-12)
+    np.testing.assert_array_equal(Energy().value_and_slope(rows, labels, Workspace())[1], slopes)

@@ -288,3 +288,14 @@ def test_staircase_is_a_plan(sizes):
         assert (np.diff(positions) >= 0).all()
         np.testing.assert_array_equal(positions[starts], np.arange(size))
         assert not (positions[np.maximum(starts - 1, 0)] == np.arange(size))[1:].any()
+
+
+@pytest.mark.parametrize("sizes", [(7, 7), (5, 12), (1, 9), (30, 41, 13)])
+@pytest.mark.parametrize("block", [1, 4, 25])
+def test_values_in_blocks_of_quantiles_are_those_of_the_whole_plan(monkeypatch, sizes, block):
+    rng = np.random.default_rng(sum(sizes))
+    labels = Labels(rng.permutation(np.repeat(np.arange(len(sizes)), sizes)), len(sizes)).repeat(3)
+    rows = rng.normal(size=(3, sum(sizes))).round(1)
+    whole = Wasserstein2().value(rows, labels)
+    monkeypatch.setattr("princdiff.divergences.wasserstein._BLOCK", 3 * block)
+    np.testing.assert_allclose(Wasserstein2().value(rows, labels), whole, rtol=1e-12)

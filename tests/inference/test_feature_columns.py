@@ -44,6 +44,17 @@ def test_functions_of_ranks_are_averages_over_ties():
             assert found[degree - 1, row] == pytest.approx(area / ((last - first) / 6))
 
 
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("block", [1, 7, 1000])
+def test_ranks_of_many_rows_are_those_of_few(monkeypatch, ties, block):
+    values = np.random.default_rng(0).normal(size=60)
+    values = values.round(1) if ties else values
+    expected = RankFunctions(60)(values)
+    monkeypatch.setattr(module, "_TABLE_ROWS", 0)
+    monkeypatch.setattr(module, "_BLOCK_POINTS", block)
+    np.testing.assert_allclose(RankFunctions(60)(values), expected, rtol=1e-12, atol=1e-13)
+
+
 def test_weights_are_rows_that_count_more():
     values = np.array([2.0, 5.0, 1.0, 9.0])
     repeats = np.array([1, 3, 2, 2])

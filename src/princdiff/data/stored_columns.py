@@ -25,6 +25,7 @@ from princdiff.data.stored_products import StoredProducts, StoredSparseProducts
 from princdiff.data.stored_sparse import (
     StoredSparseColumn,
     merged_moments,
+    side_by_side,
     sparse_block,
     sparse_rows,
     sparse_step,
@@ -189,6 +190,10 @@ class StoredColumns:
     def stored_rows(self, index: NDArray[np.intp]) -> StoredColumns:
         """Some rows in any order, in a file of their own."""
         file = ScratchFile()
+        if self.sparse:
+            step = self._sparse_step
+            columns = [StoredSparseColumn.of(file, own.read()[index], step) for own in self._sparse_columns]
+            return self._with([Feature(column) for column in side_by_side(columns)], len(index))
         moved: dict[int, StoredColumn | StoredSparseColumn] = {}
         for column in self._columns():
             values = column.read()[index]

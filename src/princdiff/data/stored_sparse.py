@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -160,7 +161,7 @@ def stored_columns_of(
         # pieces of about the same size, rather than a last one of a few rows
         step = -(-block.shape[0] // -(-block.shape[0] // most)) if block.shape[0] else 1
         for start in range(0, block.shape[0], step):
-            piece = block[start : start + step].tocsc()
+            piece = (block if step >= block.shape[0] else block[start : start + step]).tocsc()
             piece.sum_duplicates()
             begin = piece.indptr[:-1].astype(np.int64)
             place, value_place = stored_piece(file, piece.indices, piece.data, dtype)
@@ -172,6 +173,16 @@ def stored_columns_of(
     found = np.array([places, value_places, counts], np.int64).reshape(3, len(starts), n_columns)
     by_column = found.transpose(2, 0, 1).copy()
     return [StoredSparseColumn(file, bounds, own[0], own[1], own[2], dtype) for own in by_column]
+
+
+def side_by_side(columns: Sequence[StoredSparseColumn]) -> list[StoredSparseColumn]:
+    """Columns that were stored one after the other, in a new file in which their pieces lie side by side."""
+    first = columns[0]
+    blocks = (
+        (slice(start, stop), sparse_block(columns, start, stop))
+        for start, stop in pairwise(first.starts.tolist())
+    )
+    return stored_columns_of(blocks, first.n_rows, len(columns), first.dtype)
 
 
 def sparse_block(columns: Sequence[StoredSparseColumn], start: int, stop: int) -> sp.csc_matrix:

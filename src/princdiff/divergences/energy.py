@@ -18,6 +18,8 @@ from princdiff.divergences.ties import tie_share
 from princdiff.kernels.column_divergences import DivergenceKernel
 
 _KERNEL = DivergenceKernel("pd_energy")
+# Numbers worked on at a time where many are summed up.
+_BLOCK = 1_000_000
 
 
 class Energy:
@@ -76,8 +78,13 @@ def _mean_difference(values: NDArray) -> NDArray[np.float64]:
     """Mean absolute difference of two draws with replacement from each row; sorts in place."""
     size = values.shape[1]
     values.sort(axis=1)
-    ranks = 2.0 * np.arange(size) + 1.0 - size
-    return (values.astype(np.float64) @ ranks) * (2.0 / size**2)
+    total = np.zeros(len(values))
+    step = max(1, _BLOCK // len(values))
+    for start in range(0, size, step):
+        part = values[:, start : start + step]
+        ranks = 2.0 * np.arange(start, start + part.shape[1]) + 1.0 - size
+        total += part.astype(np.float64) @ ranks
+    return total * (2.0 / size**2)
 
 
 def _unweighted(pooled: PooledOrder, labels: Labels, dtype: np.dtype, workspace: Workspace) -> NDArray:

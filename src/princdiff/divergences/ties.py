@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 # Part of a column's spread within which values tie; see docs/constants.md.
 _TIE_WIDTH = 2.0**-21
+# Values looked at in a time.
+_BLOCK = 1_000_000
 
 
 class TieScale(NamedTuple):
@@ -55,8 +57,12 @@ class TieScale(NamedTuple):
     def rises(self, ranked: NDArray) -> NDArray[np.bool_]:
         """Where sorted values, (n_columns, n), rise by more than rounding; the first of each row does."""
         result = np.ones(ranked.shape, dtype=bool)
-        before, after = ranked[:, :-1], ranked[:, 1:]
-        np.greater(after - before, self.width(before, after), out=result[:, 1:])
+        # Few at a time: of many rows each step would take as much memory as the values do.
+        step = max(1, _BLOCK // len(ranked))
+        for start in range(0, ranked.shape[1] - 1, step):
+            stop = min(start + step, ranked.shape[1] - 1)
+            before, after = ranked[:, start:stop], ranked[:, start + 1 : stop + 1]
+            np.greater(after - before, self.width(before, after), out=result[:, start + 1 : stop + 1])
         return result
 
 

@@ -7,7 +7,9 @@ than one, and two groups give exactly the two-sample value.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +19,9 @@ from princdiff.data.labels import Labels
 from princdiff.divergences.sorting import Workspace, order_within_groups
 from princdiff.divergences.ties import average_ties, tie_share
 from princdiff.kernels.column_divergences import DivergenceKernel
+
+# Numbers worked on at a time where many are summed up.
+_BLOCK = 1_000_000
 
 
 class Staircase(NamedTuple):
@@ -64,6 +69,8 @@ class QuantileDivergence:
     """What the Wasserstein distances share: sorting, the staircase of cells, and the way back to rows."""
 
     _kernel: DivergenceKernel | None = None
+    # Whether the value is a sum over cells, each by itself.
+    _separable = False
 
     def compare(
         self, cells: list[NDArray], widths: NDArray | float, proportions: NDArray[np.float64]
@@ -85,6 +92,9 @@ class QuantileDivergence:
             members = labels.gather(projections, group)
             members.sort(axis=1)
             groups.append(members)
+        if self._separable and sum(group.size for group in groups) > _BLOCK:
+            parts = _cells_in_blocks(groups, max(1, _BLOCK // len(groups[0])))
+            return np.asarray(sum(self.compare(*part, labels.proportions)[0] for part in parts))
         cells, widths = _cells(groups, labels)
         return self.compare(cells, widths, labels.proportions)[0]
 
@@ -152,6 +162,7 @@ class Wasserstein2(QuantileDivergence):
     name = "wasserstein2"
     degree = 2.0
     _kernel = DivergenceKernel("pd_wasserstein2")
+    _separable = True
 
     def compare(
         self, cells: list[NDArray], widths: NDArray | float, proportions: NDArray[np.float64]
@@ -171,6 +182,30 @@ def _cells(groups: list[NDArray], labels: Labels) -> tuple[list[NDArray], NDArra
     plan = staircase(tuple(int(size) for size in labels.group_sizes))
     cells = [np.take(group, position, axis=1) for group, position in zip(groups, plan.positions, strict=True)]
     return cells, plan.widths.astype(groups[0].dtype)
+
+
+def _cells_in_blocks(groups: list[NDArray], size: int) -> Iterator[tuple[list[NDArray], NDArray]]:
+    """The same block by block of quantile levels: of many rows a plan takes more memory than they do.
+
+    A cell is cut where a block ends, which changes no sum over cells.
+    """
+    counts = [group.shape[1] for group in groups]
+    levels = np.linspace(0.0, 1.0, -(-sum(counts) // size) + 1)
+    passed = [0] * len(groups)
+    for low, high in pairwise(levels.tolist()):
+        # One edge more than may be needed: the rounded fractions themselves decide whether it is inside.
+        edges = [
+            np.arange(start + 1, min(int(high * count) + 1, count) + 1) / count
+            for start, count in zip(passed, counts, strict=True)
+        ]
+        edges = [edge[edge <= high] for edge in edges]
+        merged = np.unique(np.concatenate([*edges, [high]]))
+        cells = [
+            np.take(group, np.minimum(start + np.searchsorted(edge, merged), count - 1), axis=1)
+            for group, start, edge, count in zip(groups, passed, edges, counts, strict=True)
+        ]
+        yield cells, np.diff(merged, prepend=low).astype(groups[0].dtype)
+        passed = [start + len(edge) for start, edge in zip(passed, edges, strict=True)]
 
 
 def _squared_differences(

@@ -102,12 +102,13 @@ class RankFunctions:
 
     def lines(self, values: NDArray) -> Iterator[NDArray[np.float64]]:
         """The functions of one feature, one after the other."""
-        order = np.argsort(values)
-        ranked = values[order]
-        ends = np.append(np.flatnonzero(_begins(ranked)), len(values))
-        del ranked
-        repeats = None if len(ends) == len(values) + 1 else np.diff(ends)
+        place = np.int32 if len(values) < 2**31 else np.int64
+        order = np.argsort(values).astype(place)
+        begins = _begins(values[order])
+        ends = np.append(np.flatnonzero(begins).astype(place), place(len(values)))
+        del begins
         if self._table is not None:
+            repeats = None if len(ends) == len(values) + 1 else np.diff(ends)
             averages = np.diff(self._table[:, ends], axis=1) / (np.diff(ends) / len(values))
             found = np.empty((self._n_terms, len(values)))
             found[:, order] = averages if repeats is None else np.repeat(averages, repeats, axis=1)
@@ -118,21 +119,22 @@ class RankFunctions:
             mass = np.concatenate([[0.0], np.cumsum(self._weights[order])])[ends]
             mass /= mass[-1]
         for degree in range(1, self._n_terms + 1):
-            own = _averages(ends, mass, degree)
             line = np.empty(len(values))
-            line[order] = own if repeats is None else np.repeat(own, repeats)
+            for first, own in _averages(ends, mass, degree):
+                line[order[first : first + len(own)]] = own
             yield line
 
 
-def _averages(ends: NDArray[np.intp], mass: NDArray[np.float64] | None, degree: int) -> NDArray[np.float64]:
-    """Averages of one function over the ranks that each value takes, block by block."""
-    found = np.empty(len(ends) - 1)
-    for start in range(0, len(found), _BLOCK_POINTS):
-        stop = min(start + _BLOCK_POINTS, len(found))
-        points = ends[start : stop + 1] / ends[-1] if mass is None else mass[start : stop + 1]
-        width = np.diff(points) if mass is not None else np.diff(ends[start : stop + 1]) / ends[-1]
-        found[start:stop] = np.diff(_integral(points, degree)) / width
-    return found
+def _averages(
+    ends: NDArray[np.integer], mass: NDArray[np.float64] | None, degree: int
+) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """Averages of one function over the ranks that each value takes, block by block of the sorted rows."""
+    for start in range(0, len(ends) - 1, _BLOCK_POINTS):
+        own = ends[start : start + _BLOCK_POINTS + 1]
+        counts = np.diff(own)
+        points = own / ends[-1] if mass is None else mass[start : start + len(own)]
+        width = counts / ends[-1] if mass is None else np.diff(points)
+        yield int(own[0]), np.repeat(np.diff(_integral(points, degree)) / width, counts)
 
 
 def _begins(ranked: NDArray) -> NDArray[np.bool_]:

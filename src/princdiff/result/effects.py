@@ -89,8 +89,9 @@ def rows_that_count(
     >>> rows_that_count(np.array([0, 0, 1, 1], dtype=np.uint8), np.array([1.0, 1.0, 3.0, 1.0]), 2)
     array([2. , 1.6])
     """
-    mass = np.ones(len(codes)) if weights is None else weights
-    share, squares = np.bincount(codes, mass, n_groups), np.bincount(codes, mass**2, n_groups)
+    if weights is None:
+        return np.bincount(codes, minlength=n_groups).astype(np.float64)
+    share, squares = np.bincount(codes, weights, n_groups), np.bincount(codes, weights**2, n_groups)
     return np.divide(share**2, squares, out=np.zeros(n_groups), where=squares > 0)
 
 
