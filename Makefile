@@ -95,6 +95,9 @@ PEERS := directions tests features tables
 QUICK_FLAG := $(if $(QUICK),--quick)
 COLLECT := $(PY) -m benchmarks.collect $(if $(QUICK),--results build/benchmarks-quick)
 
+# Times are of one thread; threads that wait for each other would count as work.
+paper peers: export OMP_NUM_THREADS := 1
+
 paper: $(VENV)/.stamp-bench kernels
 	for name in $(PAPER); do $(PY) -m benchmarks.paper.$$name $(QUICK_FLAG) || exit 1; done
 	$(COLLECT)

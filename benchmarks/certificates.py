@@ -100,10 +100,9 @@ def tightness(options):
                 estimator = PDA if k is None else partial(SPARDA, n_features=k)
                 fit = estimator(certify=False, random_state=0).fit(X, y)
                 value, direction = fit.divergences_[0], fit.components_[0]
-                pair = len(np.unique(y)) == 2
-                before = bounded(X, y, k, direction, options.seconds, 0.0) if pair else (np.nan, None)
+                before = bounded(X, y, k, direction, options.seconds, 0.0)
                 after = bounded(X, y, k, direction, options.seconds, 2e8 * options.seconds)
-                gaps.append([1.0 if b is None else b.gap(value) for b in (before[1], after[1])])
+                gaps.append([before[1].gap(value), after[1].gap(value)])
                 times.append([before[0], after[0]])
                 how = after[1].how
             gap, spent = np.median(gaps, axis=0), np.median(times, axis=0)

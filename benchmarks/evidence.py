@@ -45,7 +45,7 @@ SECTIONS = {
     "power": Printed(
         "Power of the default test beside others",
         "benchmarks.power",
-        ("table", "--sets", "100", "--first", "240"),
+        ("table", "--sets", "100", "--first", "340"),
         ("table", "--sets", "1", "--cell", "spread", "--permutations", "19"),
     ),
     "mixed": Printed(
@@ -64,9 +64,8 @@ SECTIONS = {
     "certificates": Printed(
         "Certificates: how tight after ten seconds",
         "benchmarks.certificates",
-        ("--seeds", "5"),
+        ("--seeds", "20"),
         ("--seeds", "1", "--seconds", "0.5", "--only", "wine"),
-        "5 seeds instead of 20",
     ),
     "engine": Printed(
         "Engine: ratio to its floor, and the work people do",
