@@ -58,7 +58,12 @@ def test_rows_in_any_order_are_sparse_or_stored_as_they_fit(both):
     columns = [feature.column for feature in moved.features]
     for start, stop in pairwise(columns[0].starts.tolist()):
         assert stored_sparse._whole_piece(columns, start, stop) is not None
-        assert stored_sparse._whole_piece(columns[1::2], start, stop) is None
+        assert stored_sparse._whole_piece(columns[1::2], start, stop) is not None
+        assert stored_sparse._whole_piece(columns[::-1], start, stop) is None
+        assert stored_sparse._whole_piece([columns[0], columns[-1]], start, stop) is None
+        for some in (columns[1::2], columns[3:], columns[::-1], [columns[0], columns[-1]]):
+            expected = np.column_stack([column.read(start, stop) for column in some])
+            np.testing.assert_array_equal(sparse_block(some, start, stop).toarray(), expected)
     for rows, block in moved.blocks_by_features():
         np.testing.assert_array_equal(block.toarray(), matrix[order][rows].toarray())
 

@@ -22,6 +22,8 @@ from princdiff.data.scratch import ScratchFile
 # Rows of a piece at most, since their numbers take two bytes each, and the part of a budget that it may take.
 PIECE = 1 << 16
 _BLOCK_SHARE = 32
+# Entries that are read in one go with those of some columns, of theirs, before these are read one by one.
+_MOST_READ = 4
 
 
 @dataclass(frozen=True)
@@ -202,7 +204,7 @@ def _column_by_column(
 def _whole_piece(
     columns: Sequence[StoredSparseColumn], start: int, stop: int
 ) -> tuple[NDArray[np.int32], NDArray, NDArray[np.int64]] | None:
-    """Entries of columns that lie side by side, in a piece that is asked for as a whole; None for others."""
+    """Entries of columns that lie near each other, in a piece that is asked for as a whole; else None."""
     first = columns[0]
     piece = int(np.searchsorted(first.starts, start))
     if piece >= len(first.counts) or (first.starts[piece], first.starts[piece + 1]) != (start, stop):
@@ -214,12 +216,17 @@ def _whole_piece(
         np.array([getattr(column, name)[piece] for column in columns])
         for name in ("places", "value_places", "counts")
     )
-    ends = np.cumsum(counts)
-    before = ends - counts
-    size = first.dtype.itemsize
-    if (places != places[0] + 2 * before).any() or (value_places != value_places[0] + size * before).any():
+    offsets = (places - places[0]) // 2
+    wanted, read = int(counts.sum()), int(offsets[-1] + counts[-1])
+    # In the order of the file, rows like values, and not much between them that is not wanted.
+    in_order = bool((np.diff(offsets) >= counts[:-1]).all()) and read <= _MOST_READ * wanted
+    if not in_order or (value_places != value_places[0] + first.dtype.itemsize * offsets).any():
         return None
-    return *_entries(first.file, int(places[0]), int(value_places[0]), int(ends[-1]), first.dtype), counts
+    rows, values = _entries(first.file, int(places[0]), int(value_places[0]), read, first.dtype)
+    if read > wanted:
+        index = np.repeat(offsets - np.cumsum(counts) + counts, counts) + np.arange(wanted)
+        rows, values = rows[index], values[index]
+    return rows, values, counts
 
 
 def sparse_rows(columns: Sequence[StoredSparseColumn], index: NDArray[np.intp], step: int) -> sp.csr_matrix:
