@@ -41,7 +41,8 @@ def test_parts_are_those_of_the_matrix(both):
     assert sum(column.n_entries for column in columns) == matrix.nnz
 
 
-def test_rows_in_any_order_are_sparse_or_stored_as_they_fit(both):
+def test_rows_in_any_order_are_sparse_or_stored_as_they_fit(both, monkeypatch):
+    monkeypatch.setattr(stored_sparse, "_MOST_READ", 4)
     matrix, stored = both
     rng = np.random.default_rng(0)
     few = stored.largest_sample

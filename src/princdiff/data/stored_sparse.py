@@ -23,7 +23,7 @@ from princdiff.data.scratch import ScratchFile
 PIECE = 1 << 16
 _BLOCK_SHARE = 32
 # Entries that are read in one go with those of some columns, of theirs, before these are read one by one.
-_MOST_READ = 4
+_MOST_READ = 20
 
 
 @dataclass(frozen=True)
@@ -224,8 +224,11 @@ def _whole_piece(
         return None
     rows, values = _entries(first.file, int(places[0]), int(value_places[0]), read, first.dtype)
     if read > wanted:
-        index = np.repeat(offsets - np.cumsum(counts) + counts, counts) + np.arange(wanted)
-        rows, values = rows[index], values[index]
+        apart = np.flatnonzero(offsets[1:] > offsets[:-1] + counts[:-1])
+        begins = offsets[np.append(0, apart + 1)].tolist()
+        ends = (offsets + counts)[np.append(apart, len(counts) - 1)].tolist()
+        runs = [slice(begin, end) for begin, end in zip(begins, ends, strict=True)]
+        rows, values = (np.concatenate([found[run] for run in runs]) for found in (rows, values))
     return rows, values, counts
 
 
