@@ -120,21 +120,20 @@ class RankFunctions:
             mass /= mass[-1]
         for degree in range(1, self._n_terms + 1):
             line = np.empty(len(values))
-            for first, own in _averages(ends, mass, degree):
-                line[order[first : first + len(own)]] = own
+            for own, averages in _averages(ends, mass, degree):
+                line[order[own[0] : own[-1]]] = np.repeat(averages, np.diff(own))
             yield line
 
 
 def _averages(
     ends: NDArray[np.integer], mass: NDArray[np.float64] | None, degree: int
-) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Averages of one function over the ranks that each value takes, block by block of the sorted rows."""
+) -> Iterator[tuple[NDArray[np.integer], NDArray[np.float64]]]:
+    """Averages of one function over the ranks that each value takes, and their ends, block by block."""
     for start in range(0, len(ends) - 1, _BLOCK_POINTS):
         own = ends[start : start + _BLOCK_POINTS + 1]
-        counts = np.diff(own)
         points = own / ends[-1] if mass is None else mass[start : start + len(own)]
-        width = counts / ends[-1] if mass is None else np.diff(points)
-        yield int(own[0]), np.repeat(np.diff(_integral(points, degree)) / width, counts)
+        width = np.diff(own) / ends[-1] if mass is None else np.diff(points)
+        yield own, np.diff(_integral(points, degree)) / width
 
 
 def _begins(ranked: NDArray) -> NDArray[np.bool_]:
@@ -208,7 +207,10 @@ def lines_of_values(
     frequent = np.zeros(len(values))
     if counts.max() >= _ATOM_SHARE * n_rows:
         frequent[counts.argmax()] = 1.0
-    ranks = [_averages(ends, None, degree) for degree in range(1, N_TERMS + 1)]
+    ranks = [
+        np.concatenate([averages for _, averages in _averages(ends, None, degree)])
+        for degree in range(1, N_TERMS + 1)
+    ]
     lines = [scaled, np.abs(scaled - scaled[middle].mean()), frequent, *ranks]
     if few_values:
         lines += list(np.eye(MOST_VALUES)[: len(values)].T)
