@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from princdiff import open_rows
 from princdiff.data import stored_sparse
 from princdiff.data.row_keys import row_keys
 from princdiff.data.samples import Samples
 from princdiff.data.scratch import ScratchFile
 from princdiff.data.stored_columns import Feature, StoredColumn, StoredColumns
 from princdiff.data.stored_sparse import StoredSparseColumn, sparse_block, stored_columns_of
+from princdiff.tables import large_tables
 
 N_ROWS, N_FEATURES, MEMORY = 500, 30, 40_000
 
@@ -90,6 +92,43 @@ def test_products_and_moments_are_those_of_the_matrix(both, weighted):
     np.testing.assert_allclose(ours.feature_columns(some), plain.feature_columns(some), **near)
     np.testing.assert_allclose(ours.covariance(), plain.covariance(), **near)
     np.testing.assert_array_equal(row_keys(stored, weights), row_keys(matrix, weights))
+
+
+def test_columns_stored_one_after_the_other_are_not_read_as_one_piece():
+    dense = np.random.default_rng(0).integers(0, 3, size=(40, 3)).astype(np.float32)
+    file = ScratchFile()
+    columns = [StoredSparseColumn.of(file, line) for line in dense.T]
+    assert stored_sparse._whole_piece(columns, 0, 40) is None
+    np.testing.assert_array_equal(sparse_block(columns, 0, 40).toarray(), dense)
+    beside = stored_sparse.side_by_side(columns)
+    assert stored_sparse._whole_piece(beside, 0, 40) is not None
+    np.testing.assert_array_equal(sparse_block(beside, 0, 40).toarray(), dense)
+    mixed = [beside[0], columns[1], beside[2]]
+    np.testing.assert_array_equal(sparse_block(mixed, 0, 40).toarray(), dense)
+
+
+def test_repeated_entries_of_a_row_are_added_up():
+    twice = sp.csr_matrix((np.ones(3), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    columns = stored_columns_of([(slice(0, 2), twice)], 2, 2, np.dtype(np.float64))
+    np.testing.assert_array_equal(sparse_block(columns, 0, 2).toarray(), [[0, 2], [1, 0]])
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.float32])
+def test_blocks_are_whole_pieces_whatever_the_file_holds(dtype, tmp_path):
+    anndata = pytest.importorskip("anndata")
+    counts = sp.random(3000, 200, density=0.05, random_state=0, format="csr")
+    counts.data = np.ceil(9 * counts.data)
+    cells = anndata.AnnData(counts.astype(dtype))
+    cells.write_h5ad(tmp_path / "cells.h5ad")
+    rows = open_rows(tmp_path / "cells.h5ad", memory=1_300_000)
+    stored = large_tables._stored(rows, 1_300_000).values
+    columns = [feature.column for feature in stored.features]
+    blocks = list(stored.blocks_by_features())
+    assert len(blocks) > 1
+    assert all(stored_sparse._whole_piece(columns, part.start, part.stop) for part, _ in blocks)
+    np.testing.assert_array_equal(sp.vstack([block for _, block in blocks]).toarray(), counts.toarray())
+    index = np.array([2999, 5, 1200, 5])
+    np.testing.assert_array_equal(stored.take(index).toarray(), counts[index].toarray())
 
 
 def test_a_table_with_a_dense_column_is_not_sparse():

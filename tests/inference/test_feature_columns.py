@@ -53,6 +53,9 @@ def test_ranks_of_many_rows_are_those_of_few(monkeypatch, ties, block):
     monkeypatch.setattr(module, "_TABLE_ROWS", 0)
     monkeypatch.setattr(module, "_BLOCK_POINTS", block)
     np.testing.assert_allclose(RankFunctions(60)(values), expected, rtol=1e-12, atol=1e-13)
+    distinct, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    lines = module.lines_of_values(distinct, counts)[place, -N_TERMS:]
+    np.testing.assert_allclose(lines.T, expected, rtol=1e-12, atol=1e-13)
 
 
 def test_weights_are_rows_that_count_more():

@@ -78,6 +78,24 @@ def test_never_below_the_best_of_many_directions(block):
         assert found.upper_bound * (1 + 1e-9) >= best, (seed, k, found)
 
 
+def test_one_feature_is_the_average_over_all_pairs():
+    X, y, weight = three_groups(4, d=1, weighted=True)
+    problem = SeveralGroups.from_rows(X, y, weight)
+    labels = Labels(y[None], 3, weights=weight)
+    expected = get("wasserstein2").value(X.T, labels)[0]
+    found = solve_fast(problem, 0.0, np.random.default_rng(0))
+    assert found.upper * problem.unit**2 == pytest.approx(expected)
+    assert found.lower * problem.unit**2 == pytest.approx(expected)
+
+
+def test_plans_of_all_pairs_together_must_fit_into_memory():
+    X, y, _ = three_groups(4)
+    problem = SeveralGroups.from_rows(X, y)
+    assert problem.n_cells == 14 * 9 + 14 * 20 + 9 * 20
+    product = sum(share * pair.product_plan for share, pair in problem.pairs)
+    np.testing.assert_allclose(problem.product_plan, product, atol=1e-14)
+
+
 def test_more_columns_than_rows():
     rng = np.random.default_rng(5)
     y = np.repeat([0, 1, 2], 10)

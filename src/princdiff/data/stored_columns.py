@@ -24,6 +24,7 @@ from princdiff.data.scratch import ScratchFile
 from princdiff.data.stored_products import StoredProducts, StoredSparseProducts
 from princdiff.data.stored_sparse import (
     StoredSparseColumn,
+    block_bounds,
     merged_moments,
     side_by_side,
     sparse_block,
@@ -183,7 +184,8 @@ class StoredColumns:
     def take(self, index: NDArray[np.intp]) -> Any:
         """Some rows in any order: in memory where that fits, otherwise in a file of their own."""
         if self.sparse and len(index) <= self.largest_sample:
-            return sparse_rows(self._sparse_columns, index, self._sparse_step)
+            columns = self._sparse_columns
+            return sparse_rows(columns, index, block_bounds(columns[0].starts, self._sparse_step))
         small = not self.sparse and self._is_small(len(index), self.shape[1])
         return self.at(index) if small else self.stored_rows(index)
 
@@ -194,14 +196,7 @@ class StoredColumns:
             step = self._sparse_step
             columns = [StoredSparseColumn.of(file, own.read()[index], step) for own in self._sparse_columns]
             return self._with([Feature(column) for column in side_by_side(columns)], len(index))
-        moved: dict[int, StoredColumn | StoredSparseColumn] = {}
-        for column in self._columns():
-            values = column.read()[index]
-            moved[id(column)] = (
-                StoredSparseColumn.of(file, values, self._sparse_step)
-                if isinstance(column, StoredSparseColumn)
-                else StoredColumn.of(file, values)
-            )
+        moved = {id(column): StoredColumn.of(file, column.read()[index]) for column in self._columns()}
         features = [Feature(moved[id(feature.column)], feature.code) for feature in self.features]
         return self._with(features, len(index))
 
@@ -273,11 +268,8 @@ class StoredColumns:
 
     def blocks_by_features(self) -> Iterator[tuple[slice, sp.csc_matrix]]:
         """Row slices and their values, of sparse columns: whole pieces, which are quickest to read."""
-        columns, step = self._sparse_columns, self._sparse_step
-        bounds = columns[0].starts
-        if np.diff(bounds).max(initial=0) > step:
-            bounds = np.append(np.arange(0, self.shape[0], step), self.shape[0])
-        for start, stop in pairwise(bounds.tolist()):
+        columns = self._sparse_columns
+        for start, stop in pairwise(block_bounds(columns[0].starts, self._sparse_step)):
             yield slice(start, stop), sparse_block(columns, start, stop)
 
     def row_slices(self) -> Iterator[slice]:

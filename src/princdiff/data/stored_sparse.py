@@ -161,7 +161,8 @@ def stored_columns_of(
     counts: list[NDArray[np.int64]] = []
     for rows, block in blocks:
         # pieces of about the same size, rather than a last one of a few rows
-        step = -(-block.shape[0] // -(-block.shape[0] // most)) if block.shape[0] else 1
+        n_pieces = max(1, round(block.shape[0] / most), -(-block.shape[0] // PIECE))
+        step = max(1, -(-block.shape[0] // n_pieces))
         for start in range(0, block.shape[0], step):
             piece = (block if step >= block.shape[0] else block[start : start + step]).tocsc()
             piece.sum_duplicates()
@@ -209,9 +210,9 @@ def _whole_piece(
     piece = int(np.searchsorted(first.starts, start))
     if piece >= len(first.counts) or (first.starts[piece], first.starts[piece + 1]) != (start, stop):
         return None
-    same = all(column.file is first.file and len(column.starts) == len(first.starts) for column in columns)
-    if not same:
-        return None
+    for column in columns:
+        if column.file is not first.file or not _same_pieces(column, first):
+            return None
     places, value_places, counts = (
         np.array([getattr(column, name)[piece] for column in columns])
         for name in ("places", "value_places", "counts")
@@ -232,14 +233,37 @@ def _whole_piece(
     return rows, values, counts
 
 
-def sparse_rows(columns: Sequence[StoredSparseColumn], index: NDArray[np.intp], step: int) -> sp.csr_matrix:
-    """Some rows in any order as a sparse matrix; ``step`` rows are looked at in a time."""
+def _same_pieces(first: StoredSparseColumn, second: StoredSparseColumn) -> bool:
+    return first.starts is second.starts or np.array_equal(first.starts, second.starts)
+
+
+def block_bounds(starts: NDArray[np.int64], step: int) -> list[int]:
+    """First rows of the blocks that a table is read in, and the number of rows: its pieces, or parts of them.
+
+    Pieces are the quickest to read, so those of up to twice as many rows as intended stay whole.
+
+    Examples
+    --------
+    >>> block_bounds(np.array([0, 15, 20, 60]), 10)
+    [0, 15, 20, 30, 40, 50, 60]
+    """
+    bounds = [0]
+    for start, stop in pairwise(starts.tolist()):
+        length = stop - start if stop - start <= 2 * step else step
+        bounds += [min(end, stop) for end in range(start + length, stop + length, max(1, length))]
+    return bounds
+
+
+def sparse_rows(
+    columns: Sequence[StoredSparseColumn], index: NDArray[np.intp], bounds: Sequence[int]
+) -> sp.csr_matrix:
+    """Some rows in any order as a sparse matrix; blocks of rows with these bounds are looked at in turn."""
     distinct, place = np.unique(index, return_inverse=True)
     parts = []
-    for start in range(0, columns[0].n_rows, step):
-        own = distinct[slice(*np.searchsorted(distinct, [start, start + step]))]
+    for start, stop in pairwise(bounds):
+        own = distinct[slice(*np.searchsorted(distinct, [start, stop]))]
         if len(own):
-            block = sparse_block(columns, start, min(start + step, columns[0].n_rows))
+            block = sparse_block(columns, start, stop)
             parts.append(block.tocsr()[own - start])
     taken = sp.csr_matrix(sp.vstack(parts, format="csr")) if parts else sp.csr_matrix((0, len(columns)))
     ordered = len(distinct) == len(index) and bool((distinct == index).all())

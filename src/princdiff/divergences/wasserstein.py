@@ -20,8 +20,8 @@ from princdiff.divergences.sorting import Workspace, order_within_groups
 from princdiff.divergences.ties import average_ties, tie_share
 from princdiff.kernels.column_divergences import DivergenceKernel
 
-# Numbers worked on at a time where many are summed up.
-_BLOCK = 1_000_000
+# Rows of unequal groups beyond which the plan between them is made block by block, and numbers in a block.
+_MANY_ROWS, _BLOCK = 4_000_000, 1_000_000
 
 
 class Staircase(NamedTuple):
@@ -92,7 +92,8 @@ class QuantileDivergence:
             members = labels.gather(projections, group)
             members.sort(axis=1)
             groups.append(members)
-        if self._separable and sum(group.size for group in groups) > _BLOCK:
+        many = int(labels.group_sizes.sum()) > _MANY_ROWS and not _equal_sizes(labels)
+        if self._separable and many:
             parts = _cells_in_blocks(groups, max(1, _BLOCK // len(groups[0])))
             return np.asarray(sum(self.compare(*part, labels.proportions)[0] for part in parts))
         cells, widths = _cells(groups, labels)

@@ -15,7 +15,7 @@ from princdiff.relaxation.upper_bound import Certificate, ProofEffort, upper_bou
 # What "auto" may spend: a share of what a comparison with its permutations takes.
 _AUTO_SORTS, _AUTO_WORK = 1_000_000, 5e7
 _AUTO_NUMBERS = 3_000_000
-_AUTO_ROWS, _AUTO_FEATURES = 600, 60
+_AUTO_ROWS, _AUTO_FEATURES, _AUTO_GROUPS = 600, 60, 10
 # Sums over a million rows are rounded by some 1e-9 of their size.
 _ROUNDING = 1e-6
 # Above this many times the value found a bound says nothing, and "auto" leaves it out.
@@ -60,8 +60,8 @@ def certify(
     small = samples.n_rows <= _AUTO_ROWS and samples.n_features <= _AUTO_FEATURES
     effort = ProofEffort(stop=stop)
     if automatic:
-        # plans of weighted rows cost many times those of equal ones
-        relaxed = small and labels.weights is None
+        # plans of weighted rows cost many times those of equal ones, and every pair of groups has its own
+        relaxed = small and labels.weights is None and labels.n_groups <= _AUTO_GROUPS
         effort = ProofEffort(_AUTO_SORTS, _AUTO_WORK, relaxed=relaxed, penalised=False, stop=stop)
     direction, value = found
     bound = upper_bound(

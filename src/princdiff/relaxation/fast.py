@@ -194,11 +194,11 @@ class _Transport:
         along = shift @ factor
         return value + float(along @ along), slope.astype(np.float64) + np.outer(shift, along)
 
-    def coupling(self, factor: Array, eps: float, tol: float) -> Array:
-        """W of a feasible plan near the smooth one."""
-        low = factor.astype(self.x.dtype)
+    def matched(self, factor: Array, eps: float, tol: float) -> Array:
+        """Products of matched rows (p, p), summed over a feasible plan near the smooth one."""
+        pair, low = self.pair, factor.astype(self.x.dtype)
         self.sinkhorn.solve(self.x @ low, self.y @ low, eps, tol, 500)
-        return self.pair.coupling_matrix(round_plan(self.sinkhorn.plan(), self.pair.a, self.pair.b))
+        return np.asarray(pair.x.T @ (round_plan(self.sinkhorn.plan(), pair.a, pair.b) @ pair.y))
 
     def lower(self, factor: Array) -> float:
         """The least cost at B = VV', from below, by feasible potentials."""
@@ -208,13 +208,13 @@ class _Transport:
         return value + float(np.sum((pair.shift @ factor) ** 2))
 
     def exact(self, factor: Array) -> tuple[float, Array]:
-        """The least cost at B = VV' and its W."""
+        """The least cost at B = VV', and the products of the rows that its plan matches."""
         pair = self.pair
         cost = squared_distances(pair.x @ factor, pair.y @ factor)
         start = self.sinkhorn.f.astype(np.float64), self.sinkhorn.g.astype(np.float64)
         plan = exact_plan(cost, pair.a, pair.b, start)
-        matrix = pair.coupling_matrix_of_cells(plan.rows, plan.cols, plan.mass)
-        return plan.value + float(np.sum((pair.shift @ factor) ** 2)), matrix
+        matched = (pair.x[plan.rows].T * plan.mass) @ pair.y[plan.cols]
+        return plan.value + float(np.sum((pair.shift @ factor) ** 2)), matched
 
 
 class _Climb:
@@ -234,6 +234,7 @@ class _Climb:
         # exact plans cost little more than a round of Sinkhorn where they are assignments
         self.assignment = problem.assignments and max(problem.sizes) <= _ASSIGNMENT
         self._single = True
+        self._product_plan = problem.product_plan
         self._duals: list[Array] = []
         self._couplings: list[Array] = []
         self.transports = [(share, _Transport(pair)) for share, pair in problem.pairs]
@@ -247,7 +248,7 @@ class _Climb:
 
     def transport_value(self, factor: Array) -> float:
         """tr(W B) of the product plan: the scale of the first regularisation."""
-        return float(np.sum(factor * (self.problem.product_plan @ factor)))
+        return float(np.sum(factor * (self._product_plan @ factor)))
 
     def ascend(self, factor: Array, eps: float, smoothing: float, accuracy: float, max_iter: int) -> Array:
         """L-BFGS on U with V = U / ||U|| at one regularisation."""
@@ -294,8 +295,7 @@ class _Climb:
     def bound(self, factor: Array, eps: float) -> tuple[float, Array]:
         """Both bounds at V; returns tr(W B) and eigenvectors of W + U that B lacks."""
         tol = self.sinkhorn_tol / 5
-        parts = [share * own.coupling(factor, eps, tol) for share, own in self.transports]
-        coupling = np.asarray(sum(parts))
+        coupling = self._coupling([share * own.matched(factor, eps, tol) for share, own in self.transports])
         value = float(np.sum(factor * (coupling @ factor)))
         reached = self._lower(factor)
         if self.penalty > 0:
@@ -372,7 +372,12 @@ class _Climb:
     def _exact(self, factor: Array) -> tuple[float, Array]:
         found = [(share, *own.exact(factor)) for share, own in self.transports]
         value = sum(share * cost for share, cost, _ in found)
-        return value, np.asarray(sum(share * matrix for share, _, matrix in found))
+        return value, self._coupling([share * matched for share, _, matched in found])
+
+    def _coupling(self, matched: list[Array]) -> Array:
+        """W of the plans whose products of matched rows these are."""
+        cross = np.asarray(sum(matched))
+        return np.asarray(self._product_plan - cross - cross.T)
 
     def relaxation(self) -> Relaxation:
         """What was found."""

@@ -59,6 +59,11 @@ class SeveralGroups:
         return self._first.basis
 
     @property
+    def n_cells(self) -> int:
+        """Entries of the plans of all pairs."""
+        return sum(pair.n_cells for _, pair in self.pairs)
+
+    @property
     def assignments(self) -> bool:
         """Whether optimal plans match rows one to one in every pair."""
         return all(pair.assignments for _, pair in self.pairs)
@@ -66,7 +71,16 @@ class SeveralGroups:
     @cached_property
     def product_plan(self) -> Array:
         """W (p, p) of the plans under which the groups are independent."""
-        return np.asarray(sum(share * pair.product_plan for share, pair in self.pairs))
+        # Pairs share their groups, whose covariances are needed once.
+        groups: dict[int, list[Any]] = {}
+        total = np.zeros((self.dimension, self.dimension))
+        for share, pair in self.pairs:
+            total += share * np.outer(pair.shift, pair.shift)
+            for rows, weights in ((pair.x, pair.a), (pair.y, pair.b)):
+                groups.setdefault(id(rows), [rows, weights, 0.0])[2] += share
+        for rows, weights, share in groups.values():
+            total += share * (rows.T * weights) @ rows
+        return total
 
     def sample(self, count: int, rng: np.random.Generator) -> SeveralGroups:
         """The same problem on ``count`` random rows of each group, drawn anew for every pair."""

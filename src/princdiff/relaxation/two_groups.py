@@ -83,11 +83,16 @@ class TwoGroups:
         return len(self.a), len(self.b)
 
     @property
+    def n_cells(self) -> int:
+        """Entries of a plan."""
+        return len(self.a) * len(self.b)
+
+    @property
     def assignments(self) -> bool:
         """Whether an optimal plan matches rows one to one."""
         return self.uniform and len(self.a) == len(self.b)
 
-    @cached_property
+    @property
     def product_plan(self) -> Array:
         """W (p, p) of the plan under which the groups are independent."""
         return np.asarray(self.second_moment + np.outer(self.shift, self.shift))
@@ -107,19 +112,10 @@ class TwoGroups:
             return out
         return vectors
 
-    def coupling_matrix(self, plan: Array) -> Array:
-        """W_M (p, p) of a feasible dense plan (n, m): sum of M_ij z_ij z_ij'."""
-        cross = self.x.T @ (plan @ self.y)
-        return self._assemble(cross)
-
     def coupling_matrix_of_cells(self, rows: Array, cols: Array, mass: Array) -> Array:
-        """W_M (p, p) of a feasible plan given by its non-zero cells."""
+        """W_M (p, p) of a feasible plan given by its non-zero cells: sum of M_ij z_ij z_ij'."""
         cross = (self.x[rows].T * mass) @ self.y[cols]
-        return self._assemble(cross)
-
-    def _assemble(self, cross: Array) -> Array:
-        matrix = self.second_moment - cross - cross.T + np.outer(self.shift, self.shift)
-        return (matrix + matrix.T) / 2
+        return np.asarray(self.product_plan - cross - cross.T)
 
     def sample(self, count: int, rng: np.random.Generator) -> TwoGroups:
         """The same problem on ``count`` random rows of each group."""

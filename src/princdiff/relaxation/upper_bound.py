@@ -312,7 +312,7 @@ def _from_plan(
         return [_estimate(X, y, guides, sample_weight)] if len(np.unique(np.asarray(y))) == 2 else []
     problem = prepared_groups(X, y, sample_weight)
     scale = problem.unit**2
-    if max(len(pair.a) * len(pair.b) for _, pair in problem.pairs) > MAX_CELLS:
+    if problem.n_cells > MAX_CELLS:
         source = "a plan made slice by slice"
         coupling = np.asarray(sum(share * sliced_coupling(pair, rng) for share, pair in problem.pairs))
         dense = float(leading(coupling, 1)[0][0])
@@ -371,8 +371,7 @@ def _penalised(
     problem: TwoGroups | SeveralGroups, dense: float, k: int, rng: np.random.Generator
 ) -> list[Certificate]:
     """The penalised relaxation plus penalty * k: convex in the penalty, so doubled while that helps."""
-    cells = sum(len(pair.a) * len(pair.b) for _, pair in problem.pairs)
-    small = problem.dimension <= _PENALISED_DIMENSION and cells <= _PENALISED_CELLS
+    small = problem.dimension <= _PENALISED_DIMENSION and problem.n_cells <= _PENALISED_CELLS
     if problem.basis is not None or not small:
         return []
     penalty, best, used = 0.05 * dense / k, dense, 0.0
@@ -392,8 +391,6 @@ def _estimate(X: Any, y: Any, guides: Array | None, sample_weight: Any) -> Certi
     """More rows and columns than can be decomposed: Lanczos on W of the plan along one direction."""
     rows, labels = X, np.asarray(y)
     groups = np.unique(labels)
-    if len(groups) != 2:
-        raise ValueError(f"a certificate compares two groups; y holds {len(groups)}")
     weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     n_features = np.shape(X)[1]
     direction = np.ones(n_features) if guides is None else guides[:, 0]
