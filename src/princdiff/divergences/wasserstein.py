@@ -69,7 +69,7 @@ class QuantileDivergence:
     """What the Wasserstein distances share: sorting, the staircase of cells, and the way back to rows."""
 
     _kernel: DivergenceKernel | None = None
-    # Whether the value is a sum over cells, each by itself.
+    # Whether the value is a sum over cells.
     _separable = False
 
     def compare(
