@@ -18,6 +18,7 @@ from scipy import sparse
 
 from princdiff.divergences.wasserstein import staircase
 from princdiff.kernels.matched_rows import PlanForms, Plans, forms_of_gaps, matched_forms
+from princdiff.relaxation.two_groups import group_members
 
 Array = npt.NDArray[Any]
 
@@ -83,11 +84,10 @@ class GroupRows:
         dense = X.toarray() if sparse.issparse(X) else np.asarray(X)
         dense = dense.astype(np.float64)
         labels = np.asarray(y)
-        weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, np.float64)
-        members = [np.flatnonzero((labels == group) & (weight > 0)) for group in np.unique(labels)]
-        mass = np.array([weight[own].sum() for own in members])
+        members, weights = group_members(labels, sample_weight)
+        mass = np.array([own.sum() for own in weights])
         shares = mass / mass.sum()
-        weights = [weight[own] / weight[own].sum() for own in members]
+        weights = [own / own.sum() for own in weights]
         middle = sum(
             share * (own @ dense[at]) for share, own, at in zip(shares, weights, members, strict=True)
         )

@@ -64,7 +64,7 @@ def sliced_coupling(
         share = mass_x.sum()
         plan = _plan(x @ factor, y @ factor, mass_x / share, mass_y / mass_y.sum(), eps)
         cross += share * (x.T @ (plan @ y))
-    matrix = problem.second_moment - cross - cross.T + np.outer(problem.shift, problem.shift)
+    matrix = problem.product_plan - cross - cross.T
     return np.asarray((matrix + matrix.T) / 2)
 
 
