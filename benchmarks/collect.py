@@ -28,6 +28,7 @@ INDEX = {
         ("peers-features", "Features found (scikit-learn)", "benchmarks.peers.features"),
         ("peers-tables", "Large tables (scanpy, evidently, alibi-detect)", "benchmarks.peers.tables"),
         ("power", "Power of the default test beside others", "benchmarks.evidence power"),
+        ("learned", "Power with a learner in the test", "benchmarks.evidence learned"),
         ("mixed", "Mixed tables beside a test per column", "benchmarks.evidence mixed"),
         ("selection", "Which features, beside univariate tests", "benchmarks.evidence selection"),
         ("certificates", "Certificates: how tight after ten seconds", "benchmarks.evidence certificates"),

@@ -134,10 +134,10 @@ class Section:
         self._parts.append(text)
         print(text, end="\n\n", flush=True)
 
-    def stamp(self, mode: str | None = None) -> str:
-        """How much was run, version, seeds, date, machine size and cost."""
+    def stamp(self, mode: str | None = None, processor: float | None = None) -> str:
+        """How much was run, version, seeds, date, machine size and cost (processor seconds, if known)."""
         wall = time.perf_counter() - self._begin[0]
-        processor = _processor_seconds() - self._begin[1]
+        processor = _processor_seconds() - self._begin[1] if processor is None else processor
         seeds = self.options.seeds
         named = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
         mode = mode or ("quick run" if self.options.quick else "full run")

@@ -1,6 +1,7 @@
 """Power and size of the adaptive test, beside others.
 
-Sections: ``table`` (nine kinds of difference, beside other tests), ``type1`` (null data sets of five kinds),
+Sections: ``table`` (nine kinds of difference, beside other tests), ``learned`` (those that no direction
+shows, with a learner in the test as well, which takes long), ``type1`` (null data sets of five kinds),
 ``covariates`` (size with many covariates, and what is left of the power), ``planning`` (predicted against
 simulated power) and ``seconds`` (processor time by shape of the table).
 
@@ -160,11 +161,23 @@ class Store:
 def table(arguments) -> None:
     n = arguments.sets or 100
     tests = {"princdiff": ours(None)}
-    if arguments.forest:
-        tests["princdiff, forest"] = ours("forest")
     tests |= peers()
     tests = {name: test for name, test in tests.items() if not arguments.test or arguments.test in name}
-    permutations = arguments.permutations or 199
+    _print_power(arguments, n, arguments.permutations or 199, KINDS, tests)
+
+
+# What the default test sees by kernels alone, and a forest by itself in the second.
+LOCAL = ("scale mixture, d = 30", "blobs, d = 2")
+
+
+def learned(arguments) -> None:
+    kinds = {kind: KINDS[kind] for kind in LOCAL}
+    tests = {"princdiff": ours(None), 'princdiff, learners="forest"': ours("forest")}
+    tests["forest witness"] = forest_witness
+    _print_power(arguments, arguments.sets or 100, arguments.permutations or 99, kinds, tests)
+
+
+def _print_power(arguments, n: int, permutations: int, kinds: dict, tests: dict) -> None:
     stored = Store(arguments.keep)
     seeds = range(arguments.first, arguments.first + n)
     print(
@@ -172,7 +185,7 @@ def table(arguments) -> None:
     )
     print("| difference | " + " | ".join(tests) + " |\n|" + "---|" * (len(tests) + 1))
     spent: dict[str, list] = {name: [] for name in tests}
-    for kind, make in KINDS.items():
+    for kind, make in kinds.items():
         if arguments.cell and arguments.cell not in kind:
             continue
         rates = []
@@ -395,6 +408,7 @@ def seconds(arguments) -> None:
 
 SECTIONS = {
     "table": table,
+    "learned": learned,
     "type1": type1,
     "covariates": covariates,
     "planning": planning,
@@ -407,11 +421,12 @@ def main() -> None:
     parser.add_argument("sections", nargs="*", default=list(SECTIONS), help=", ".join(SECTIONS))
     parser.add_argument("--sets", type=int, help="data sets a cell (default: as the section says)")
     parser.add_argument("--cell", help="only the cells whose name contains this")
-    parser.add_argument("--permutations", type=int, help="relabellings of section table")
+    parser.add_argument("--permutations", type=int, help="relabellings of sections table and learned")
     parser.add_argument("--test", help="only the tests whose name contains this, in section table")
-    parser.add_argument("--first", type=int, default=40, help="first data set of section table")
-    parser.add_argument("--keep", type=Path, help="file that keeps what was computed, in section table")
-    parser.add_argument("--forest", action="store_true", help='also learners="forest" in section table')
+    parser.add_argument("--first", type=int, default=40, help="first data set of sections table and learned")
+    parser.add_argument(
+        "--keep", type=Path, help="file that keeps what was computed, in sections table and learned"
+    )
     parser.add_argument("--full", action="store_true", help="the adaptive statistic in section covariates")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)

@@ -219,11 +219,10 @@ class _Adaptive:
         )
         n_directions = len(self.grid.cells)
         kept = None
-        if directions[0] is not None:
+        if self.options.keep_directions:
             every = np.concatenate([part for part in directions if part is not None])[: len(statistics)]
             place = found.scores[:, : every.shape[1]].argmax(axis=1) if every.shape[1] > 1 else 0
             kept = every[np.arange(len(every)), place]
-        observed = self.search(self.labellings.labels(np.arange(1))).directions[0]
         return replace(
             result,
             directions=kept,
@@ -232,8 +231,16 @@ class _Adaptive:
             leading=cells[best].sentence,
             leading_feature=self.leading_feature,
             leading_pair=None if self.products is None else self.products.leading_pair,
-            contrasts=_contrasts(cells[:n_directions], found.scores[0, :n_directions], observed),
+            contrasts=_contrasts(
+                cells[:n_directions], found.scores[0, :n_directions], self._observed(directions[0])
+            ),
         )
+
+    def _observed(self, first: NDArray | None) -> NDArray[np.float64]:
+        """The directions of the observed labelling in every cell; the first chunk has them, as a rule."""
+        if first is not None and first.shape[1] == len(self.grid.cells):
+            return first[0]
+        return self.search(self.labellings.labels(np.arange(1))).directions[0]
 
 
 def _direction_cell(metric: str, level: int) -> Cell:
@@ -250,7 +257,8 @@ def _direction_chunk(
     unit = labellings.samples.unit**labellings.divergence.degree
     units = np.repeat([unit, 1.0], [n_euclidean, len(search.grid.whitened)])
     if not keep:
-        return path.values * units, None
+        # Those of the observed labelling are shown in any case.
+        return path.values * units, path.directions[:1] if indices[0] == 0 else None
     # The largest level ends the plain metric's; a grid without that metric has its largest at the end.
     wanted = slice(None) if keep is True else slice((n_euclidean or len(units)) - 1, n_euclidean or None)
     return path.values * units, path.directions[:, wanted]
