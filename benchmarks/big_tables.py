@@ -27,7 +27,8 @@ from benchmarks.scale import peak_memory
 ROWS_PER_FILE = 1_000_000
 DIFFERENT = ("amount", "delay", "channel", "late")
 # Of the growth: rows of the mixed table, features of a table of numbers, and its rows.
-GROWING_ROWS, GROWING_FEATURES, NUMBER_ROWS = (10**4, 10**5, 10**6), (10, 100, 1000, 10_000, 20_000), 500
+GROWING_ROWS, NUMBER_ROWS = (10**4, 10**5, 10**6, 10**7), 500
+GROWING_FEATURES = (10, 100, 1000, 10_000, 20_000)
 
 
 def table(n_rows: int, seed: int) -> pd.DataFrame:
@@ -111,30 +112,34 @@ def answer_numbers(n_features: int, n_permutations: int) -> dict[str, Any]:
     return {
         "pvalue": result.pvalue,
         "processor": time.process_time() - processor,
+        "peak": peak_memory(),
         "beyond": peak_memory() - before,
     }
 
 
-def growth(folder: Path, memory: str | None, n_permutations: int) -> None:
+def growth(folder: Path, memory: str | None, n_permutations: int, most_rows: int) -> None:
     """Print what a whole comparison takes, and exponents between neighbouring sizes and over all."""
-    for n_rows in GROWING_ROWS:
+    growing_rows = [n_rows for n_rows in GROWING_ROWS if n_rows <= most_rows]
+    for n_rows in growing_rows:
         if not (folder / str(n_rows)).exists():
             make(folder / str(n_rows), n_rows)
+    mixed = f"rows of the mixed table, memory={memory!r}"
     cases: dict[str, list[tuple[int, dict[str, Any]]]] = {
-        f"rows of the mixed table, memory={memory!r}": [
-            (n_rows, apart(folder / str(n_rows), memory, n_permutations)) for n_rows in GROWING_ROWS
-        ],
+        mixed: [(n_rows, apart(folder / str(n_rows), memory, n_permutations)) for n_rows in growing_rows],
         f"features of {NUMBER_ROWS} rows of numbers": [
             (count, apart(Path(str(count)), None, n_permutations, "numbers")) for count in GROWING_FEATURES
         ],
     }
+    for n_rows, own in cases[mixed]:
+        show(f"{n_rows} rows", own)
     for name, found in cases.items():
-        print(f"{name}; {n_permutations} relabellings\n")
-        print("| size | seconds of processor | MB beyond the libraries | exponents: time, memory |")
-        print("|---:|---:|---:|---:|")
+        print(f"\n{name}; {n_permutations} relabellings\n")
+        print("| size | seconds of processor | peak GB | MB beyond the libraries | exponents: time, memory |")
+        print("|---:|---:|---:|---:|---:|")
         for place, (size, own) in enumerate(found):
             told = _exponents(found[place - 1 : place + 1]) if place else ""
-            print(f"| {size} | {own['processor']:.1f} | {own['beyond'] / 1e6:.0f} | {told} |")
+            memory_used = f"{own['peak'] / 1e9:.2f} | {own['beyond'] / 1e6:.0f}"
+            print(f"| {size} | {own['processor']:.1f} | {memory_used} | {told} |")
         print(f"\nover all: {_exponents(found)}\n", flush=True)
 
 
@@ -176,7 +181,7 @@ def main() -> None:
     elif options.what == "numbers":
         print(json.dumps(answer_numbers(int(options.folder.name), options.n_permutations)))
     elif options.what == "growth":
-        growth(options.folder, options.memory, options.n_permutations)
+        growth(options.folder, options.memory, options.n_permutations, options.rows)
     elif options.what == "run":
         show(options.memory or "in memory", apart(options.folder, options.memory, options.n_permutations))
     else:

@@ -273,6 +273,20 @@ def test_contrasts_are_the_clearest_directions():
     assert gaps["whitened"] > 1.2 > gaps["euclidean"]
 
 
+def test_contrasts_do_not_depend_on_what_is_kept(tmp_path):
+    X, y = two_groups(44, (30, 25), 5, shift=0.8)
+    options = {"n_permutations": 59, "random_state": 0}
+    expected = permutation_test(X, y, **options)
+    assert expected.directions is None
+    found = [permutation_test(X, y, keep_directions=keep, **options) for keep in (True, "dense")]
+    # The second of these is read from the file that the first has written.
+    found += [permutation_test(X, y, checkpoint=tmp_path / "run.npz", **options) for _ in range(2)]
+    for result in found:
+        assert set(result.contrasts) == set(expected.contrasts) == {"euclidean", "whitened"}
+        for metric, direction in result.contrasts.items():
+            np.testing.assert_allclose(direction, expected.contrasts[metric], atol=1e-6)
+
+
 @pytest.mark.parametrize("statistic", ["divergence", "paper"])
 def test_plain_pvalue_from_the_null(statistic):
     X, y = two_groups(8, (12, 15), 5, shift=0.7)
