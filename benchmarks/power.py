@@ -343,14 +343,17 @@ SETTINGS = (
 
 def planning(arguments) -> None:
     n = arguments.sets or 100
-    print(f"\npower at 5 %: predicted, and simulated with {n} data sets, 199 relabellings")
+    seeds = range(arguments.first, arguments.first + n)
+    print(
+        f"\npower at 5 %: predicted, and simulated with data sets {seeds[0]} to {seeds[-1]}, 199 relabellings"
+    )
     print(
         f"  {'rows':>12s} {'features':>9s} {'sharing':>8s} {'shift':>6s}",
         f"{'predicted':>10s} {'simulated':>10s}",
     )
     for sizes, d, k, effect in SETTINGS:
         hits = 0
-        for seed in range(n):
+        for seed in seeds:
             rng = np.random.default_rng([41, seed])
             y = np.repeat([0, 1], sizes)
             X = rng.standard_normal((len(y), d))
@@ -423,7 +426,9 @@ def main() -> None:
     parser.add_argument("--cell", help="only the cells whose name contains this")
     parser.add_argument("--permutations", type=int, help="relabellings of sections table and learned")
     parser.add_argument("--test", help="only the tests whose name contains this, in section table")
-    parser.add_argument("--first", type=int, default=40, help="first data set of sections table and learned")
+    parser.add_argument(
+        "--first", type=int, default=40, help="first data set of sections table, learned and planning"
+    )
     parser.add_argument(
         "--keep", type=Path, help="file that keeps what was computed, in sections table and learned"
     )

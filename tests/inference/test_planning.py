@@ -8,9 +8,9 @@ from princdiff.inference.planning import detectable_effect, expected_power, requ
 
 
 def test_one_feature_is_a_two_sided_test_at_a_smaller_level():
-    # A shift of one feature alone: the textbook normal approximation, at a quarter of the level.
+    # A shift of one feature alone: the textbook normal approximation, at 1 / 3.5 of the level.
     effect, rows = 0.5, (40, 60)
-    critical = norm.isf(0.05 / 4 / 2)
+    critical = norm.isf(0.05 / 3.5 / 2)
     shift = effect * np.sqrt(40 * 60 / 100)
     expected = norm.sf(critical - shift) + norm.cdf(-critical - shift)
     assert expected_power(effect, rows, 1) == pytest.approx(expected, rel=1e-6)
