@@ -14,6 +14,7 @@ from princdiff.data.problem import Problem
 from princdiff.data.stored_columns import StoredColumns
 from princdiff.inference import column_cells
 from princdiff.inference.alone import FEWEST_NAMING, AloneScores, alone_scores_of, numbered
+from princdiff.inference.cell_weights import CellWeights, only_numbers
 from princdiff.inference.cells import Cell, tempered
 from princdiff.inference.changed_correlations import relation_scores
 from princdiff.inference.contrasts import Contrasts, Relabellings
@@ -113,7 +114,7 @@ class ProductCells:
         """
         scheme = self.scheme
         few = _FEWEST_REFINED <= scheme.n_labellings - 1 < FEWEST_NAMING
-        if not few or not isinstance(scheme, Scheme) or scheme.exhaustive or _only_numbers(self.problem):
+        if not few or not isinstance(scheme, Scheme) or scheme.exhaustive or only_numbers(self.problem):
             return scheme
         found = scheme_of(self.problem, FEWEST_NAMING, self.seed)
         # All labellings of a design are listed in an order of their own.
@@ -146,14 +147,16 @@ class ProductCells:
             return found
         found += self._lengths(self._view, "")
         if self._pairs_affordable:
-            found += CellValues(
-                [Cell("pair", "pairs", weight=_pair_weight(self.problem))], self._pairs[0][:, None]
-            )
+            found += CellValues([Cell("pair", "pairs", weight=self._weights.pair)], self._pairs[0][:, None])
         if self._whitened is not None:
             found += self._given_others()
             found += self._kernels(self._whitened, "whitened ", (RowKernel("energy"),))
             found += self._lengths(self._whitened, "whitened ")
         return found
+
+    @cached_property
+    def _weights(self) -> CellWeights:
+        return CellWeights.of(self.problem, self._view, self.seed)
 
     @property
     def _dense(self) -> bool:
@@ -175,7 +178,7 @@ class ProductCells:
 
     def _columns(self) -> CellValues:
         units = self.alone.units
-        weight = _column_weight(self.problem)
+        weight = self._sampled._weights.column
         cells = [Cell("column", "one column", weight=weight, detail="by all that is looked at in a column")]
         values = units.max(axis=1, keepdims=True)
         # Mean and spread of a flag are its share, which the column on its own has shown.
@@ -205,7 +208,7 @@ class ProductCells:
         if view.n_rows <= MATRIX_ROWS:
             kernels = (*kernels, RowKernel("products"))
         values = kernel_statistics(view, self.contrasts, kernels, np.random.default_rng(self.seed))
-        return CellValues([_kernel_cell(kernel, prefix, self.problem) for kernel in kernels], values)
+        return CellValues([_kernel_cell(kernel, prefix, self._weights) for kernel in kernels], values)
 
     def _lengths(self, view: RowView, prefix: str) -> CellValues:
         scores = column_cells.length_scores(view.dense, self.contrasts)
@@ -246,63 +249,22 @@ class ProductCells:
         assert mixing is not None
         view = RowView(self.problem.samples, np.ones(self.problem.n_features, dtype=np.float32))
         scores = column_cells.given_others(view.dense, mixing @ mixing, self.contrasts)
-        return CellValues([Cell("given", "one column given the others", weight=1.5)], scores[:, None])
+        return CellValues(
+            [Cell("given", "one column given the others", weight=self._weights.given)], scores[:, None]
+        )
 
 
-def _column_weight(problem: Problem) -> float:
-    """Weight of the clearest column: in tables of flags and categories two thirds of all.
-
-    There differences of single columns are what people look for and find with a test per column, and a column
-    that is named must not be held back; where all are numbers, differences along directions deserve as much.
-    """
-    return 2.0 if _only_numbers(problem) else 120.0
-
-
-def _pair_weight(problem: Problem) -> float:
-    """Weight of the clearest pair: in tables of flags and categories that of the pairs among names."""
-    return 1.0 if _only_numbers(problem) else 24.0
-
-
-def _only_numbers(problem: Problem) -> bool:
-    return all(kind == "number" for kind in problem.kinds)
-
-
-def _local_weight(problem: Problem) -> float:
-    """Weight of the most local kernel: a few numbers may be arranged in ways that nothing else sees.
-
-    In many dimensions all rows are about equally far from each other, and nothing is local.
-    """
-    if problem.n_features == 1 or not _only_numbers(problem):
-        return 2.0
-    return float(np.clip(20 / problem.n_features, 2.0, 10.0))
-
-
-def _energy_weight(problem: Problem, metric: str) -> float:
-    """Weight of the energy distance: the more features there are, the more may differ a little."""
-    numbers = _only_numbers(problem)
-    if metric == "whitened":
-        return float(np.clip(problem.n_features / 20, 1.0, 3.0 if numbers else 1.0))
-    return float(np.clip(problem.n_features / 4, 4.0, 16.0 if numbers else 8.0))
-
-
-def _covariance_weight(problem: Problem, metric: str) -> float:
-    """Weight of the covariances as a whole, which say most relative to those of all rows."""
-    if metric != "whitened":
-        return 0.1
-    return float(np.clip(problem.n_features / 10, 3.0, 6.0 if _only_numbers(problem) else 3.0))
-
-
-def _kernel_cell(kernel: RowKernel, prefix: str, problem: Problem) -> Cell:
+def _kernel_cell(kernel: RowKernel, prefix: str, weights: CellWeights) -> Cell:
     metric = "whitened" if prefix else "scaled"
     if kernel.shape == "products":
-        weight = _covariance_weight(problem, metric)
+        weight = weights.covariances(metric)
         return Cell("covariance", f"{prefix}covariances", metric, weight=weight, detail=_relative("", prefix))
     if kernel.shape == "energy":
-        weight = _energy_weight(problem, metric)
+        weight = weights.energy(metric)
         detail = _relative("by the distances between rows", prefix)
         return Cell("kernel", f"{prefix}energy", metric, weight=weight, detail=detail)
     local = "local " if kernel.quantile < 0.1 else ""
-    weight = {0.005: _local_weight(problem), 0.05: 1.0}.get(kernel.quantile, 0.5)
+    weight = {0.005: weights.local, 0.05: 1.0}.get(kernel.quantile, 0.5)
     detail = _relative(f"by the closest {100 * kernel.quantile:g} % of distances between rows", prefix)
     name = f"{prefix}{local}{kernel.shape} {kernel.quantile:g}"
     return Cell("kernel", name, metric, weight=weight, detail=detail)
