@@ -6,10 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
-from princdiff.data import validate
+from princdiff.data import parameters, validate
 from princdiff.data.labels import Labels
-from princdiff.data.parameters import Choice, Either, Level, Number
+from princdiff.data.parameters import Choice, Either, Level, Number, Whole
 from princdiff.data.problem import Problem, Run
 from princdiff.data.samples import Samples, Scale
 from princdiff.data.shared_docs import with_shared_docs
@@ -18,6 +21,7 @@ from princdiff.divergences import Divergence, Wasserstein2, get
 from princdiff.estimators.base import Allowed, PrincipalDifferences
 from princdiff.inference.tuning import SparsityPath, choose_level, choose_penalty
 from princdiff.solvers.growing_samples import first_sample, one_sample
+from princdiff.solvers.partners import partners_of
 from princdiff.solvers.relax_and_tighten import relax_and_tighten
 from princdiff.solvers.solve import Solution
 
@@ -121,6 +125,49 @@ class SPARDA(PrincipalDifferences):
         self.certify = certify
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def partners(self, X: ArrayLike, n_partners: int = 20, min_explained: float = 0.5) -> pd.DataFrame:
+        """Other features that carry what those of the directions carry.
+
+        Of features that go together a sparse direction takes one or two. This lists the others: each in
+        turn the one of whose variance the features before it explain most, by a linear rule, whatever the
+        groups. It is a list to look at, with no error control; `select_features` has that.
+
+        Parameters
+        ----------
+        X : array, DataFrame or scipy.sparse matrix of shape (n_rows, n_features)
+            Rows, as a rule those of the fit.
+        n_partners : int, default=20
+            How many to list at most.
+        min_explained : float, default=0.5
+            Share of the variance that must be explained, from 0 to 1.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``feature`` (name, or number where there are no names) and ``explained``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from princdiff import SPARDA
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(200, 6))
+        >>> X[100:, 2] += 2
+        >>> X[:, 4] = X[:, 2] + 0.3 * X[:, 4]
+        >>> SPARDA(n_features=1, random_state=0).fit(X, np.repeat([0, 1], 100)).partners(X).round(2)
+           feature  explained
+        0        2       0.97
+        """
+        check_is_fitted(self)
+        given = {"n_partners": n_partners, "min_explained": min_explained}
+        parameters.check(given, n_partners=Whole(), min_explained=Number(0, 1, closed="both"))
+        rows = validate.check_rows(self, X, reset=False)
+        chosen = np.flatnonzero(self.support_)
+        order = np.argsort(-np.abs(self.components_[:, chosen]).max(axis=0), kind="stable")
+        features, explained = partners_of(rows, chosen[order], n_partners, min_explained)
+        names = getattr(self, "feature_names_in_", np.arange(rows.shape[1]))
+        return pd.DataFrame({"feature": names[features], "explained": explained})
 
     _rules = {
         "n_features": Either(Level(), None),
