@@ -23,6 +23,7 @@ from princdiff.data.row_keys import group_ranks, row_keys
 from princdiff.data.samples import Scale
 from princdiff.data.shared_docs import with_shared_docs
 from princdiff.data.stored_columns import StoredColumns
+from princdiff.data.validate import settle_weights
 from princdiff.divergences import Divergence
 from princdiff.inference.execution import refuse_unseeded
 from princdiff.result import DifferenceResult
@@ -288,7 +289,8 @@ def in_canonical_order(prepared: Prepared) -> tuple[Prepared, NDArray[np.uint64]
     came nor on which group came first: swapping groups changes signs and nothing else.
     """
     if prepared.weights is not None and not prepared.weights.all():
-        # A row without weight is a row that is not there.
+        # A row without weight is a row that is not there, but every group must keep one.
+        settle_weights(prepared.weights, prepared.codes, prepared.groups)
         prepared = prepared.take_rows(np.flatnonzero(prepared.weights))
     n_rows, n_features = prepared.rows.shape
     # A stored table is put into order column by column.

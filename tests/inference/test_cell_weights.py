@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import special_ortho_group
 
 from princdiff import permutation_test
 from princdiff.data.problem import Problem
@@ -26,29 +25,50 @@ def weights_of(problem, seed=0):
 @pytest.mark.parametrize("correlation", [0.0, 0.1, 0.3, 0.7])
 @pytest.mark.parametrize("n_rows", [300, 20_000])
 def test_features_of_equal_correlation_count_as_the_closed_form_says(correlation, n_rows):
-    # The eigenvalues are 1 + (d - 1) r once, and 1 - r.
+    # The sum of squared correlations, with those of ranks of normal features.
     n_features = 30
-    expected = n_features / (1 + (n_features - 1) * correlation**2)
+    of_ranks = 6 / np.pi * np.arcsin(correlation / 2)
+    expected = n_features / (1 + (n_features - 1) * of_ranks**2)
     found = effective_features(sharing(n_rows, n_features, correlation))
     assert found == pytest.approx(expected, rel=0.25 if n_rows == 300 else 0.05)
 
 
-def test_more_features_than_rows_are_counted_without_the_noise_of_few_rows():
-    # A covariance of 50 rows has 49 eigenvalues at most.
-    rows = np.random.default_rng(0).normal(size=(50, 400))
-    assert effective_features(rows) > 150
+@pytest.mark.parametrize(("n_rows", "n_features"), [(10, 60), (20, 400), (50, 400)])
+def test_few_rows_of_independent_features_are_not_taken_for_correlated_ones(n_rows, n_features):
+    # A covariance of 10 rows has 9 eigenvalues at most.
+    counts = [effective_features(sharing(n_rows, n_features, 0.0, seed)) for seed in range(20)]
+    assert np.mean(counts) > 0.85 * n_features
 
 
-def test_count_does_not_depend_on_units_of_all_features_rotation_or_place():
+def test_count_does_not_depend_on_units_places_or_constants():
     rows = sharing(200, 6, 0.4)
-    turned = rows @ special_ortho_group.rvs(6, random_state=0)
-    assert effective_features(1e4 * turned + 7.0) == pytest.approx(effective_features(rows), rel=1e-6)
+    changed = np.column_stack([rows * 10.0 ** np.arange(-3, 3) + 7.0, np.full(200, 3.0), np.zeros(200)])
+    assert effective_features(changed) == pytest.approx(effective_features(rows), rel=1e-6)
+
+
+def test_one_row_far_out_does_not_decide():
+    rows = sharing(200, 30, 0.0)
+    rows[0] = 1e6
+    assert effective_features(rows) > 25
+
+
+def test_rows_without_weight_do_not_count():
+    rows = np.concatenate([sharing(150, 12, 0.0), sharing(150, 12, 0.9)])
+    weights = np.repeat([1.0, 1e-9], 150)
+    assert effective_features(rows, weights) == pytest.approx(effective_features(rows[:150]), rel=1e-3)
 
 
 def test_constants_and_copies():
-    assert effective_features(np.ones((10, 4))) == 4.0
+    assert effective_features(np.ones((10, 4))) == 1.0
     column = np.arange(20.0)[:, None]
-    assert effective_features(np.tile(column, 5)) == pytest.approx(1.0, abs=0.1)
+    assert effective_features(np.tile(column, 5)) == pytest.approx(1.0, abs=0.2)
+
+
+def test_constant_columns_leave_the_weights_as_they_are():
+    rows, y = sharing(120, 8, 0.2), np.arange(120) % 2
+    padded = np.column_stack([rows, np.ones((120, 30))])
+    first, second = (weights_of(Problem.from_arrays(table, y)) for table in (rows, padded))
+    assert second == pytest.approx(first, rel=1e-5)
 
 
 def test_features_that_vary_together_move_weight_to_what_others_leave_unexplained():

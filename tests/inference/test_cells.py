@@ -13,7 +13,7 @@ from princdiff.data.samples import Samples
 from princdiff.data.scratch import ScratchFile
 from princdiff.data.stored_columns import Feature, StoredColumn, StoredColumns
 from princdiff.divergences import Energy, Wasserstein2
-from princdiff.inference import direction_cells, kernel_cells, sampling
+from princdiff.inference import column_cells, direction_cells, kernel_cells, sampling
 from princdiff.inference.adaptive import ProductCells, distance_factors, total_of_rows
 from princdiff.inference.alone import FEWEST_NAMING
 from princdiff.inference.cells import Cell, combined, leading_cell
@@ -566,3 +566,33 @@ def test_a_wide_table_is_searched_by_its_means():
         for s in range(60)
     ]
     assert sum(rejected) <= 8
+
+
+@pytest.mark.parametrize("change", [lambda X: X * 1e-9, lambda X: X + 1e6, lambda X: X * 1e39])
+def test_forest_sees_the_same_in_any_unit(change):
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    X[y == 1, 0] += 1.0
+    first, second = (
+        permutation_test(rows, y, n_permutations=19, random_state=0, learners="forest")
+        for rows in (X, change(X))
+    )
+    place = first.levels.index(("random forest", 0))
+    assert second.cell_scores[place] == pytest.approx(first.cell_scores[place], rel=0.05)
+
+
+def test_forest_has_nothing_to_learn_from_constants():
+    y = np.arange(40) % 2
+    found = permutation_test(np.ones((40, 2)), y, n_permutations=19, random_state=0, learners="forest")
+    assert found.pvalue == 1.0
+
+
+@pytest.mark.parametrize("unit", [1e200, 1e-200])
+def test_means_and_spreads_are_seen_in_any_unit(unit):
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(80, 3)), np.arange(80) % 2
+    X[y == 1, 0] += 0.8
+    design = design_of(y)
+    plain, other = (column_cells.moment_scores(rows, Contrasts(design)) for rows in (X, X * unit))
+    for first, second in zip(plain, other, strict=True):
+        assert second == pytest.approx(first, rel=1e-4)

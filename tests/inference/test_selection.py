@@ -470,3 +470,17 @@ def test_columns_and_pairs_have_their_parts_of_the_error(n_columns):
     needed = np.quantile(np.maximum(columns, together), 1 - 0.85 * 0.05)
     assert (columns > needed).mean() == pytest.approx(0.6 * 0.05, abs=0.01)
     assert (together > needed).mean() == pytest.approx(0.25 * 0.05, abs=0.01)
+
+
+def test_pairs_of_rare_levels_take_no_more_than_their_part_of_the_error():
+    # Pairs of rare flags have scores far beyond what their number says; columns must not drown in them.
+    rng = np.random.default_rng(1)
+    rare = rng.random((600, 40)) < 0.01
+    rows = np.column_stack([rng.normal(size=600), rare[:, rare.any(axis=0)]]).astype(float)
+    problem = Problem.from_arrays(rows, np.repeat([0, 1], [60, 540]))
+    steps = SelectionSteps(problem, Run(0), SelectionOptions(n_permutations=499), problem.classes)
+    pairs = relation_scores(steps._rows, steps._labellings, steps._unit_of)
+    columns = steps._alone.units.max(axis=1)
+    together = np.maximum(pairs.scores.max(axis=1), pairs.rest) - steps._handicap_of_pairs(pairs)
+    needed = np.quantile(np.maximum(columns, together), 1 - 0.9 * 0.05)
+    assert (together > needed).mean() <= 0.15 * 0.05 + 0.01

@@ -39,10 +39,10 @@ def test_roles_as_vectors():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"weights": [1, 2]}, "weights has 2 entries, but there are 4 rows in X and Y"),
-        ({"weights": ["a", "b", "c", "a"]}, "weights must be numbers, got text"),
+        ({"weights": [1, 2]}, "sample_weight has 2 entries, but there are 4 rows in X and Y"),
+        ({"weights": ["a", "b", "c", "a"]}, "sample_weight must be numbers, got text"),
         ({"weights": [1, 2, np.inf, 1]}, "the weight of row 2 is infinite"),
-        ({"weights": [1, 2, None, 1]}, r"missing values in 'weights' \(1, the first in row 0 of Y\)"),
+        ({"weights": [1, 2, None, 1]}, r"missing values in 'sample_weight' \(1, the first in row 0 of Y\)"),
         ({"blocks": ["a", None, "a", "b"]}, r"missing values in 'blocks' \(1, the first in row 1 of X\)"),
         ({"covariates": np.eye(3)}, "covariates has 3 rows, but there are 4 rows in X and Y"),
         ({"covariates": [1, 2, np.nan, 4]}, "missing values in \"covariate 'x0'\""),
@@ -51,7 +51,7 @@ def test_roles_as_vectors():
             {"covariates": pd.DataFrame({"t": pd.date_range("2024", periods=4)})},
             r"'t' \(dates .*\) cannot be used",
         ),
-        ({"weights": "x9"}, "weights: there is no column 'x9' in X"),
+        ({"weights": "x9"}, "sample_weight: there is no column 'x9' in X"),
     ],
 )
 def test_bad_roles(options, message):

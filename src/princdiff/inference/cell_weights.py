@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from princdiff.data.problem import Problem
 from princdiff.inference.kernel_cells import RowView
@@ -28,7 +29,7 @@ class CellWeights:
     only_numbers : bool
         Whether no feature is a flag or a level.
     n_features : int
-        Number of features.
+        Number of features that are not constant.
     n_independent : float
         How many independent features vary as these do, from 1 to ``n_features``; see `effective_features`.
 
@@ -45,14 +46,15 @@ class CellWeights:
     @classmethod
     def of(cls, problem: Problem, view: RowView, seed: int) -> CellWeights:
         """Those of a problem, whose rows are looked at as ``view`` has them."""
-        numbers, n_features = only_numbers(problem), problem.n_features
+        numbers, n_features = only_numbers(problem), max(1, int(problem.samples.varying.sum()))
         if not numbers or n_features == 1:
             return cls(numbers, n_features, float(n_features))
-        wanted = int(np.clip(_ELEMENTS // n_features, _FEWEST_ROWS, _ROWS))
+        wanted = int(np.clip(_ELEMENTS // problem.n_features, _FEWEST_ROWS, _ROWS))
         if problem.n_rows <= wanted:
-            return cls(numbers, n_features, effective_features(view.dense))
-        rows = view.some(np.sort(random_order(problem.row_keys, seed)[:wanted]))
-        return cls(numbers, n_features, effective_features(rows))
+            return cls(numbers, n_features, effective_features(view.dense, problem.weights))
+        taken = np.sort(random_order(problem.row_keys, seed)[:wanted])
+        weights = None if problem.weights is None else problem.weights[taken]
+        return cls(numbers, n_features, min(n_features, effective_features(view.some(taken), weights)))
 
     @property
     def column(self) -> float:
@@ -60,9 +62,9 @@ class CellWeights:
 
         There differences of single columns are what people look for and find with a test per column, and a
         column that is named must not be held back; where all are numbers, differences along directions
-        deserve as much.
+        deserve as much, unless columns are few.
         """
-        return 2.0 if self.only_numbers else 120.0
+        return float(np.clip(12 / self.n_features, 2.0, 6.0)) if self.only_numbers else 120.0
 
     @property
     def pair(self) -> float:
@@ -114,36 +116,54 @@ def only_numbers(problem: Problem) -> bool:
     return all(kind == "number" for kind in problem.kinds)
 
 
-def effective_features(rows: NDArray) -> float:
-    """How many independent features of equal variance vary as unevenly as these do.
+def effective_features(rows: NDArray, weights: NDArray[np.float64] | None = None) -> float:
+    """How many independent features vary together as little as these do, their units left aside.
 
-    It is the squared sum of the eigenvalues of the covariance over the sum of their squares, less what the
-    latter has from too few rows.
+    It is the squared number of features over the sum of all their squared correlations, less what the latter
+    has from too few rows. Correlations are those of ranks, lest one row far out decide.
 
     Parameters
     ----------
     rows : array of shape (n_rows, n_features)
         Numbers.
+    weights : array of shape (n_rows,), optional
+        Row weights.
 
     Returns
     -------
     float
-        From 1 to ``n_features``; the latter for constants, too.
+        From 1 to the number of features that vary.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> rows = rng.normal(size=(500, 20))
     >>> shared = rng.normal(size=(500, 1))
-    >>> round(effective_features(rows), 1), round(effective_features(0.1 * rows + shared), 1)
-    (20.0, 1.0)
+    >>> round(effective_features(rows)), round(effective_features(0.1 * rows + shared))
+    (20, 1)
     """
-    n_rows, n_features = rows.shape
-    centred = rows - rows.mean(axis=0, dtype=np.float64)
-    # Of both products of the rows with their transpose, which have the same eigenvalues, the smaller.
-    products = centred.T @ centred if n_features <= n_rows else centred @ centred.T
-    total = float(np.trace(products))
-    squares = float(np.vdot(products, products)) - total**2 / n_rows
-    if squares * n_features <= total**2:
+    weights = np.ones(len(rows)) if weights is None else weights
+    share = weights / weights.sum()
+    standard = _standardised_ranks(rows, share)
+    n_features = int(standard.any(axis=0).sum())
+    # Degrees of freedom of a covariance.
+    freedom = 1 / (share**2).sum() - 1
+    if n_features < 2 or freedom <= 1:
+        return float(max(1, n_features))
+    weighted = standard * np.sqrt(share)[:, None]
+    # Of both products of the rows with their transpose, which have the same squares, the smaller.
+    products = weighted.T @ weighted if n_features <= len(rows) else weighted @ weighted.T
+    # What is expected of a normal sample is the sum of squares of the correlations themselves.
+    squares = float(np.vdot(products, products)) - n_features**2 / freedom
+    squares *= freedom**2 / ((freedom - 1) * (freedom + 2))
+    if squares <= n_features:
         return float(n_features)
-    return max(1.0, total**2 / squares)
+    return max(1.0, n_features**2 / squares)
+
+
+def _standardised_ranks(rows: NDArray, share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Ranks of each column with mean zero and variance one; zeros for a constant."""
+    ranks = rankdata(rows, axis=0)
+    centred = ranks - share @ ranks
+    spread = np.sqrt(share @ centred**2)
+    return centred / np.where(spread > 1e-6, spread, np.inf)

@@ -32,6 +32,8 @@ from princdiff.inference.sparse_columns import SparseContrasts
 _MEAN_ELEMENTS = 16_000_000
 # Excess kurtosis over rows up to which a mean is taken as normal: its own excess is no more than this.
 _NEARLY_NORMAL = 0.02
+# Powers of two whose squares can be added up.
+_SAFE_EXPONENT = 300
 
 
 def many_small(scores: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -78,15 +80,17 @@ def moment_scores(rows: Any, contrasts: Contrasts) -> tuple[NDArray[np.float32],
         return _sparse_moment_scores(sparse, rows.shape[1], contrasts.labellings.n_groups - 1)
     if rows.shape[0] >= MANY_ROWS or isinstance(rows, StoredColumns):
         columns = partial(each_column, rows, np.arange(rows.shape[1]))
+        own = (_in_range(column) for column in columns())
+        distances = (_spread(_in_range(column)) for column in columns())
         return (
-            _chi_squared_of_lines(columns(), rows.shape[1], contrasts),
-            _chi_squared_of_lines((_spread(column) for column in columns()), rows.shape[1], contrasts),
+            _chi_squared_of_lines(own, rows.shape[1], contrasts),
+            _chi_squared_of_lines(distances, rows.shape[1], contrasts),
         )
     step = max(1, _MEAN_ELEMENTS // max(rows.shape[0], contrasts.labellings.n_labellings))
     means, spreads = [], []
     for start in range(0, rows.shape[1], step):
         block = rows[:, start : start + step]
-        block = np.asarray(block.toarray() if sp.issparse(block) else block, dtype=np.float64)
+        block = _in_range(block.toarray() if sp.issparse(block) else block)
         means.append(_chi_squared_scores(block, contrasts))
         spreads.append(_chi_squared_scores(np.abs(block - np.median(block, axis=0)), contrasts))
     return np.concatenate(means, axis=1), np.concatenate(spreads, axis=1)
@@ -141,8 +145,15 @@ def _chi_squared_of_lines(lines: Iterable[NDArray], count: int, contrasts: Contr
     return _nearly_normal_scores(between, np.array(plain), contrasts.labellings.n_groups - 1)
 
 
-def _spread(column: NDArray) -> NDArray[np.float64]:
-    values = np.asarray(column, dtype=np.float64)
+def _in_range(columns: NDArray) -> NDArray[np.float64]:
+    """Columns whose squares neither overflow nor vanish: over a power of two where they are extreme."""
+    values = np.asarray(columns, dtype=np.float64)
+    exponent = np.frexp(np.maximum(values.max(axis=0), -values.min(axis=0)))[1]
+    extreme = np.abs(exponent) > _SAFE_EXPONENT
+    return np.ldexp(values, np.where(extreme, -exponent, 0)) if extreme.any() else values
+
+
+def _spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.abs(values - np.median(values))
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
 from princdiff.data.problem import Problem
+from princdiff.data.samples import Samples
 from princdiff.inference.relabelling import Scheme
 from princdiff.parallel import in_threads
 
@@ -36,8 +39,12 @@ def forest_values(problem: Problem, scheme: Scheme, seed: int, n_jobs: int | Non
     -------
     array of shape (n_labellings,)
     """
-    rows = problem.rows.tocsc() if sp.issparse(problem.rows) else problem.rows
-    rows = rows.astype(np.float32)
+    # In units of their spread: trees take what is closer than 1e-7 as equal.
+    samples = Samples(problem.rows, "pooled", weights=problem.weights, dtype=np.float64)
+    if not samples.varying.any():
+        return np.zeros(scheme.n_labellings)
+    rows: Any = samples.scaled_rows(problem.labels)
+    rows = rows.tocsc().astype(np.float32) if sp.issparse(rows) else rows.astype(np.float32)
 
     def run(index: int) -> float:
         codes = scheme.codes(np.array([index]))[0]

@@ -29,6 +29,10 @@ _MULTIPLICITY = 3.5
 # always agree.
 _APART = 0.5
 _MOST_ROWS = 10**9
+# Non-centrality, as a multiple of the threshold, from which the power is one but for 1e-100.
+_CERTAIN = 100.0
+# Levels below this have no meaning in a permutation test.
+_LEAST_LEVEL = 1e-12
 
 
 def expected_power(
@@ -139,11 +143,15 @@ def required_rows(
     parameters.check({"effect": effect}, effect=parameters.Number(0))
     parameters.check({"share": share}, share=parameters.Number(0, 1))
     evidence = _needed(n_features, n_relevant, level, power)
-    total = evidence / (float(effect) ** 2 * share * (1 - share))
-    if total > _MOST_ROWS:
-        raise ValueError(f"an effect of {effect:g} would need more than {_MOST_ROWS:.0e} rows")
+    with np.errstate(all="ignore"):
+        needed = evidence / np.float64(effect) ** 2 / (share * (1 - share))
     # No group without two rows.
-    return max(int(np.ceil(total)), int(np.ceil(2 / min(share, 1 - share))))
+    total = max(float(needed), 2 / min(share, 1 - share))
+    if not total <= _MOST_ROWS:
+        raise ValueError(
+            f"an effect of {effect:g} with a share of {share:g} would need more than {_MOST_ROWS:.0e} rows"
+        )
+    return int(np.ceil(total))
 
 
 def _check(n_features: Any, n_relevant: Any, level: float, power: float = 0.5) -> None:
@@ -157,19 +165,22 @@ def _check(n_features: Any, n_relevant: Any, level: float, power: float = 0.5) -
     )
     if n_relevant > n_features:
         raise ValueError(f"n_relevant={n_relevant} is more than n_features={n_features}")
+    if level < _LEAST_LEVEL:
+        raise ValueError(f"level={level!r} is below {_LEAST_LEVEL:g}, which no test can reach")
     if power <= level:
         raise ValueError(f"power={power!r} must be above level={level!r}: chance alone reaches that")
 
 
 def _group_sizes(rows: int | Sequence[int]) -> tuple[float, float]:
-    try:
-        sizes = np.atleast_1d(np.asarray(rows, dtype=np.float64))
-    except (TypeError, ValueError):
-        sizes = np.empty(0)
+    given = np.atleast_1d(np.asarray(rows))
+    sizes = given.astype(np.float64) if given.dtype.kind in "iuf" else np.empty(0)
     if sizes.shape == (1,):
         sizes = np.array([sizes[0] / 2, sizes[0] / 2])
-    if sizes.shape != (2,) or not ((sizes >= 2) & np.isfinite(sizes)).all():
-        raise ValueError(f"rows must be one number or two, with at least two rows a group, got {rows!r}")
+    if sizes.shape != (2,) or not ((sizes >= 2) & (sizes <= _MOST_ROWS)).all():
+        raise ValueError(
+            f"rows must be one number or two, with at least two rows a group and at most {_MOST_ROWS:.0e}, "
+            f"got {rows!r}"
+        )
     return float(sizes[0]), float(sizes[1])
 
 
@@ -194,6 +205,9 @@ def _exceeds(evidence: float, size: int, n_features: int, level: float) -> float
     supports = -np.log(n_features + 1) - betaln(n_features - size + 1, size + 1)
     tail = np.exp(np.log(level / _MULTIPLICITY) - supports)
     threshold = chi2.isf(max(tail, 1e-300), size)
+    # A shift that is seen for certain; beyond, the law cannot be computed.
+    if evidence > _CERTAIN * threshold:
+        return 1.0
     return float(ncx2.sf(threshold, size, max(evidence, 1e-12)))
 
 

@@ -172,18 +172,25 @@ class SelectionSteps:
         Scores are about -log of a p-value, so the largest of many independent ones grows by the logarithm of
         their number. How many independent ones pairs and columns are worth shows in their largest scores
         over all labellings, out where decisions are made: there are far fewer than pairs where features go
-        together. Pairs with flags are tested approximately only, so with these each pair counts.
+        together. Pairs with flags are tested approximately only, so with these each pair counts, and more
+        where rare levels give pairs tails that would drown columns.
         """
         if not pairs.n_pairs:
             return 0.0
-        if any(kind != "number" for kind in self._problem.kinds):
-            each = np.log(pairs.n_pairs / len(self._columns))
-            return float(each + np.log(self._shares.alone / self._shares.pairs))
         largest = np.maximum(pairs.scores.max(axis=1), pairs.rest)
+        of_all_columns = self._alone.units.max(axis=1)
         of_pairs, of_columns = (
-            np.quantile(scores, _COMPARED_AT).mean() for scores in (largest, self._alone.units.max(axis=1))
+            np.quantile(scores, _COMPARED_AT).mean() for scores in (largest, of_all_columns)
         )
-        return float(of_pairs - of_columns + np.log(self._shares.alone / self._shares.pairs))
+        parts = float(np.log(self._shares.alone / self._shares.pairs))
+        if all(kind == "number" for kind in self._problem.kinds):
+            return float(of_pairs - of_columns) + parts
+        each = np.log(pairs.n_pairs / len(self._columns)) + parts
+        beyond = [
+            np.quantile(scores, 1 - self._alpha * part)
+            for scores, part in ((largest, self._shares.pairs), (of_all_columns, self._shares.alone))
+        ]
+        return float(max(each, beyond[0] - beyond[1]))
 
     def _without_doubtful(
         self, pairs: NDArray[np.intp], adjusted: NDArray[np.float64]

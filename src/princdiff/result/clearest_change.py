@@ -207,7 +207,7 @@ def _changed_quantile(
     """The quantile that moved most clearly, beside how far rows lie apart where it is."""
     rows = rows_that_count(codes, weights, int(codes.max()) + 1).tolist()
     found: dict[float, list[float]] = {}
-    moved: dict[float, float] = {}
+    moved: dict[float, tuple[bool, float]] = {}
     for level in levels:
         figures = [
             float(weighted_quantiles(values[own], None if weights is None else weights[own], level))
@@ -217,7 +217,9 @@ def _changed_quantile(
         found[level] = figures
         apart = clearest_groups(figures, rows)
         clarity = 0.0 if apart is None else apart.clarity
-        moved[level] = clarity / max(around[1] - around[0], np.finfo(float).tiny)
+        width = float(around[1] - around[0])
+        # Where all rows nearby have one value, any move is clearer than where they have many.
+        moved[level] = (width == 0 and clarity > 0, clarity / width if width > 0 else clarity)
     best = max(moved, key=lambda level: moved[level])
     return quantile_name(best), found[best]
 

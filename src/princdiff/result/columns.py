@@ -252,7 +252,8 @@ def _category(coding: Coding, members: range, facts: ColumnFacts) -> _Descriptio
     # Levels that differ clearly; where none does, the one that moved most.
     shown = [level for level in order if named[level]][:_SHOWN_LEVELS] or [int(order[0])]
     texts = [
-        f"{unmistakable(names[level])} {facts.proportions(shares[:, level].tolist())}" for level in shown
+        f"{before_figure(unmistakable(names[level]))} {facts.proportions(shares[:, level].tolist())}"
+        for level in shown
     ]
     return _Description(coding.type, "proportion", whole, ", ".join(texts))
 
@@ -301,6 +302,17 @@ def unmistakable(level: str) -> str:
     ('auto(l4)', '"Retriever, Labrador"')
     """
     return f'"{level}"' if any(sign in level for sign in (", ", "; ", ": ", '"')) else level
+
+
+def before_figure(level: str) -> str:
+    """A level as it stands before a figure: with a colon where it could be taken for one.
+
+    Examples
+    --------
+    >>> before_figure("gold"), before_figure("5"), before_figure("<1"), before_figure("ward 7")
+    ('gold', '5:', '<1:', 'ward 7:')
+    """
+    return f"{level}:" if not level[:1].isalpha() or level[-1:].isdigit() else level
 
 
 def in_short(change: str) -> str:

@@ -24,12 +24,14 @@ def from_to(
 ) -> str:
     """Figures of the groups in their order; of many groups the two that differ most clearly.
 
+    "To" stands between the lowest and the highest, "against" between two others.
+
     Examples
     --------
     >>> from_to([1, 3, 2], ["1", "3", "2"]), from_to([1, 4, 0, 2], ["1 %", "4 %", "0 %", "2 %"])
     ('1 → 3 → 2', '0 % to 4 %')
     >>> from_to([1, 4, 0, 2], ["1", "4", "0", "2"], ["north", "east", "south", "west"], [99, 99, 5, 99])
-    '1 in north to 4 in east'
+    '1 in north against 4 in east'
     """
     if len(values) <= MOST_ARROWS:
         return ARROW.join(texts)
@@ -40,7 +42,9 @@ def from_to(
         f"{texts[place]} in {_short_group(groups[place])}" if groups else texts[place]
         for place in (apart.low, apart.high)
     ]
-    return " to ".join(named)
+    known = [value for value in values if not math.isnan(value)]
+    whole = values[apart.low] == min(known) and values[apart.high] == max(known)
+    return (" to " if whole else " against ").join(named)
 
 
 def _short_group(name: str) -> str:

@@ -22,6 +22,8 @@ _MOSTLY = 0.6
 _NOTHING_MORE, _LOOSE = 0.0101, 0.25
 # A feature's part this many times an even one stands out.
 _STANDS_OUT = 2.0
+# Standard deviations beyond which more of them mean nothing: groups do not overlap.
+_NO_OVERLAP = 100
 # Directions that are shown.
 SIZE, SHARPEST, SUM = "largest difference in size", "sharpest contrast", "sum of the scaled features"
 
@@ -82,7 +84,11 @@ def size_and_interval(effect: float, low: float, high: float) -> tuple[str, str]
     --------
     >>> size_and_interval(1.994, 1.96, 2.03), size_and_interval(0.5, np.nan, np.nan)
     (('1.99', '1.96 to 2.03'), ('0.5', ''))
+    >>> size_and_interval(7.4e5, 7.1e5, 7.5e5)
+    ('more than 100', '')
     """
+    if effect > _NO_OVERLAP:
+        return f"more than {_NO_OVERLAP}", ""
     if np.isnan(low):
         return f"{effect:.2g}", ""
     # With many rows two digits would make an interval of one number.
@@ -178,16 +184,20 @@ def certainty(result: DifferenceResult) -> str:
     allowed = result.certificate.n_features
     features = "" if allowed is None else f" with at most {allowed} feature{'s' if allowed > 1 else ''}"
     more = max(bound / value - 1, 0.0) if value > 0 else np.inf
+    if second_contrast(result) is None:
+        none, could = "separates the groups more", f"could separate the groups at most {_more(more)} more"
+    else:
+        # Relative to the variance along it another direction separates them more: the one shown beside it.
+        none = "has a larger difference in size"
+        could = f"could have a difference in size that is at most {_more(more)} larger"
     if result.certificate.kind != "certificate":
-        return f"A direction{features} separates the groups at most {_more(more)} more, by an estimate."
+        return f"A direction{features} {could}, by an estimate."
     if more <= _NOTHING_MORE:
-        return f"No direction{features} separates the groups more (proved to within {_more(more)})."
-    if more <= _LOOSE:
-        return f"A direction{features} could separate the groups at most {_more(more)} more (proved)."
-    return (
-        f"A direction{features} could separate the groups at most {_more(more)} more (proved); the bound is "
-        "loose here, as it often is with many features and few rows."
+        return f"No direction{features} {none} (proved to within {_more(more)})."
+    loose = (
+        "" if more <= _LOOSE else "; the bound is loose here, as it often is with many features and few rows"
     )
+    return f"A direction{features} {could} (proved){loose}."
 
 
 def _more(share: float) -> str:

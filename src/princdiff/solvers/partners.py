@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from princdiff.data.samples import Samples
 
 # Of the length of a feature: what is left of one that follows from others is rounding.
 _ROUNDING = 1e-7
@@ -49,17 +50,18 @@ def partners_of(
     >>> features, explained.round(2)
     (array([4]), array([0.99]))
     """
-    rows = rows.tocsc() if sp.issparse(rows) else rows
-    explained = _Explained(rows)
+    samples = Samples(rows, "pooled", dtype=np.float64)
+    explained = _Explained(samples)
     for feature in chosen:
         explained.add(int(feature))
     features: list[int] = []
     shares: list[float] = []
     while len(features) < count:
-        share = explained.shares
+        # A constant is explained by anything, and says nothing.
+        share = np.where(samples.varying, explained.shares, -1.0)
         share[[*chosen, *features]] = -1.0
         best = int(share.argmax())
-        if share[best] < max(least, 0.0):
+        if share[best] < least - _ROUNDING or share[best] < 0:
             break
         features.append(best)
         shares.append(float(share[best]))
@@ -68,50 +70,32 @@ def partners_of(
 
 
 class _Explained:
-    """How much of the variance of every feature those that were added explain."""
+    """How much of the variance of every feature those that were added explain.
 
-    def __init__(self, rows: Any) -> None:
-        self._rows = rows
-        # In units of their largest entry, whose squares can be represented.
-        self._unit = 1 / np.maximum(_largest(rows), 1e-300)
+    Attributes
+    ----------
+    shares : array of shape (n_features,)
+        Of the variance.
+    """
+
+    def __init__(self, samples: Samples) -> None:
+        self._samples = samples
         self._basis: list[NDArray[np.float64]] = []
-        n_features = rows.shape[1]
-        self._sums = np.zeros(n_features)
-        self._lengths = np.array([np.linalg.norm(self._centred(j)) for j in range(n_features)])
+        self.shares = np.zeros(samples.n_features)
 
     def add(self, feature: int) -> None:
         """One more feature that explains."""
-        rest = self._centred(feature)
+        rest = self._samples.feature_columns(np.array([feature]))[0]
+        before = np.linalg.norm(rest)
         # Twice: what the first pass leaves by rounding the second takes away.
         for _ in range(2):
+            rest = rest - rest.mean()
             for line in self._basis:
                 rest -= (line @ rest) * line
         length = np.linalg.norm(rest)
-        if length <= _ROUNDING * max(self._lengths[feature], 1e-300):
+        if length <= _ROUNDING * before:
             return
         rest /= length
         self._basis.append(rest)
-        # It sums to zero, so that the means of the features play no part.
-        self._sums += (np.asarray(self._rows.T @ rest).ravel() * self._unit) ** 2
-
-    @property
-    def shares(self) -> NDArray[np.float64]:
-        """Of every feature; 0 of a constant."""
-        varying = self._lengths > _ROUNDING * np.sqrt(self._rows.shape[0])
-        return np.where(
-            varying, np.minimum(self._sums / np.where(varying, self._lengths, 1.0) ** 2, 1.0), 0.0
-        )
-
-    def _centred(self, feature: int) -> NDArray[np.float64]:
-        column = self._rows[:, [feature]]
-        dense = column.toarray() if sp.issparse(column) else column
-        values = np.asarray(dense, dtype=np.float64)[:, 0] * self._unit[feature]
-        return values - values.mean()
-
-
-def _largest(rows: Any) -> NDArray[np.float64]:
-    """Largest absolute entry of each feature."""
-    low, high = rows.min(axis=0), rows.max(axis=0)
-    if sp.issparse(low):
-        low, high = low.toarray().ravel(), high.toarray().ravel()
-    return np.maximum(high.astype(np.float64), -low.astype(np.float64))
+        products = self._samples.backproject(rest[None])[0]
+        self.shares = np.minimum(self.shares + products**2 / self._samples.n_rows, 1.0)

@@ -159,8 +159,8 @@ def assign_roles(
             labels, layout = _labelled(labels, layout, notes)
         roles = Roles(*group_codes(labels, layout.where), reserved, notes=notes)
     if weights is not None:
-        values = _weights(_vector(weights, "weights", tables, layout, roles.reserved))
-        _note_gaps(roles, "weights", np.isnan(values))
+        values = _weights(_vector(weights, "sample_weight", tables, layout, roles.reserved))
+        _note_gaps(roles, "sample_weight", np.isnan(values))
         roles = replace(roles, weights=values)
     if blocks is not None:
         blocked = pd.factorize(_vector(blocks, "blocks", tables, layout, roles.reserved))[0]
@@ -342,10 +342,12 @@ def _label_order(labels: pd.Series, values: list[Any], names: list[str]) -> list
 def _weights(series: pd.Series) -> NDArray[np.float64]:
     part = read_column(series)
     if part.kind not in ("number", "boolean", "empty"):
-        raise ValueError(f"weights must be numbers, got {part.kind}")
+        raise ValueError(f"sample_weight must be numbers, got {part.kind}")
     values = part.as_numbers().astype(np.float64)
     if np.isinf(values).any():
-        raise ValueError(f"weights: the weight of row {int(np.flatnonzero(np.isinf(values))[0])} is infinite")
+        raise ValueError(
+            f"sample_weight: the weight of row {int(np.flatnonzero(np.isinf(values))[0])} is infinite"
+        )
     return bring_near_one(values)
 
 
