@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.column_ranks import normal_quantiles
-from princdiff.inference.feature_columns import STATISTICS
+from princdiff.inference.feature_columns import MOST_VALUES, STATISTICS
 from princdiff.inference.intervals import FEWEST_ROWS, QUANTILES, quantile_name
 from princdiff.result.clearest_groups import clearest_groups
 from princdiff.result.effects import beyond_chance, is_stepped, level_effects, rows_that_count
@@ -190,12 +190,14 @@ def _changed_value(
     mass = np.ones(len(values)) if weights is None else weights
     table = np.bincount(place * n_groups + codes, mass, len(distinct) * n_groups).reshape(-1, n_groups).T
     shares = table / table.sum(axis=1, keepdims=True)
-    single, _ = level_effects(shares, codes, weights)
+    single, whole = level_effects(shares, codes, weights)
     # A value of a handful of rows shows nothing; of values that differ alike, the one that moved most.
     seen = np.bincount(place) >= FEWEST_ROWS
     single = np.where(seen, single, 0.0) if seen.any() else single
     best = int(np.lexsort((np.ptp(shares, axis=0), single.round(6)))[-1])
-    return Change("value", "share", shares[:, best].tolist(), float(single[best]), float(distinct[best]))
+    # Of a few values all count, as levels of a category do.
+    effect = max(float(single[best]), whole if len(distinct) <= MOST_VALUES else 0.0)
+    return Change("value", "share", shares[:, best].tolist(), effect, float(distinct[best]))
 
 
 def _changed_quantile(
