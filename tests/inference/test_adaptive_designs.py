@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
-from princdiff import permutation_test
+from princdiff import permutation_test, select_features
 from princdiff.divergences import available
 
 N = 30
@@ -44,3 +46,14 @@ def test_covariates_and_weights_together_are_refused():
     X, y = shifted(2)
     with pytest.raises(ValueError, match="covariates and sample_weight cannot be combined"):
         permutation_test(X, y, covariates=np.cos(np.arange(N)), sample_weight=np.ones(N) + 0.1 * y)
+
+
+def test_a_design_without_any_relabelling_says_so_and_nothing_else():
+    rng = np.random.default_rng(0)
+    rows, y = rng.normal(size=(40, 2)), np.arange(40) % 2
+    for test in (permutation_test, select_features):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            with pytest.warns(UserWarning, match="no other labelling than the observed one"):
+                found = test(rows, y, blocks=y, n_permutations=19, random_state=0)
+        assert np.all(found.pvalue == 1) if test is permutation_test else not found.selected.any()

@@ -79,3 +79,9 @@ def test_rows_without_weight_block_or_covariate_are_dropped():
 def test_converted_covariates_are_told():
     table = prepare(np.eye(2), np.eye(2), covariates=pd.DataFrame({"age": ["30", "40", "30", "40"]}))
     assert table.notes == ("Covariate 'age': numbers written as text.",)
+
+
+def test_groups_that_are_no_labels_are_refused_by_row():
+    frame = pd.DataFrame({"a": np.arange(4.0), "g": ["x", ["y"], "x", ["y"]]})
+    with pytest.raises(ValueError, match="groups: row 1 holds a list, and groups must be texts or numbers"):
+        prepare(frame, groups="g")

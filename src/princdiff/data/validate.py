@@ -294,7 +294,13 @@ def check_weights(
     """Row weights, or None where they are all equal."""
     if sample_weight is None:
         return None
-    return settle_weights(_check_sample_weight(sample_weight, rows, dtype=np.float64), codes, classes)
+    try:
+        weights = _check_sample_weight(sample_weight, rows, dtype=np.float64)
+    except ValueError as error:
+        if "sample_weight" in str(error):
+            raise
+        raise ValueError(f"sample_weight: {error}") from None
+    return settle_weights(weights, codes, classes)
 
 
 def settle_weights(

@@ -163,7 +163,7 @@ def _nearly_normal_scores(
     between = statistics.astype(np.float64)
     scores = gamma_scores(between)
     own = between[:, plain]
-    others = (own.sum(axis=0) - own) / (len(own) - 1)
+    others = (own.sum(axis=0) - own) / max(1, len(own) - 1)
     ratio = own / np.where(others > 0, others, np.inf)
     scores[:, plain] = survival_score((ratio - 1) * np.sqrt(freedom / 2), np.sqrt(8 / freedom))
     return scores

@@ -158,8 +158,9 @@ def step_down_pvalues(scores: NDArray, offsets: NDArray | None = None) -> NDArra
 
 def _score_tolerance(scores: NDArray, observed: NDArray) -> NDArray[np.float64]:
     """As `tie_tolerance`; scores of all hypotheses are on one scale, so one spread serves them all."""
-    largest = scores.max(axis=1).astype(np.float64)
-    return TIE_SPREAD * largest[1:].std() + TIE_RELATIVE * np.abs(observed) + np.zeros(len(observed))
+    others = scores[1:].max(axis=1).astype(np.float64)
+    spread = others.std() if len(others) else 0.0
+    return TIE_SPREAD * spread + TIE_RELATIVE * np.abs(observed) + np.zeros(len(observed))
 
 
 def adjusted_pvalues(pvalues: ArrayLike, adjustment: str = "holm") -> NDArray[np.float64]:

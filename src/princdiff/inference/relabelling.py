@@ -141,8 +141,10 @@ def scheme_of(problem: Problem, n_permutations: int, seed: int) -> Scheme:
         )
     scheme: Scheme = problem.memory[key]
     if scheme.exhaustive and scheme.smallest_pvalue > 0.05:
+        ways = f"only {scheme.n_labellings} distinct relabellings"
+        ways = ways if scheme.n_labellings > 1 else "no other labelling than the observed one"
         warn_user(
-            f"this design has only {scheme.n_labellings} distinct relabellings: no p-value can be below "
+            f"this design has {ways}: no p-value can be below "
             f"{scheme.smallest_pvalue:.3g}, so nothing can be significant at 5 %"
         )
     elif not scheme.exhaustive and n_permutations < 19:

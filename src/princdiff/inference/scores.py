@@ -226,7 +226,7 @@ class _Sums(NamedTuple):
 
 def _left_out_sums(values: NDArray[np.float64]) -> _Sums:
     """Powers of one far value would swallow those of all others, so the farthest is kept out of the sums."""
-    count = len(values) - 1
+    count = max(1, len(values) - 1)
     columns = np.arange(values.shape[1])
     centred = values - values.mean(axis=0)
     place = np.maximum(centred, -centred).argmax(axis=0)

@@ -12,6 +12,7 @@ from princdiff.result.names_in_words import NAMED, cut, group_names, listed, som
 from princdiff.result.readable_figures import number
 from princdiff.result.words_on_directions import distance_sentence, is_nothing, second_contrast
 from princdiff.result.words_on_pairs import pairs_sentence, selected_relations
+from princdiff.tables.column_types import is_about_units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +39,22 @@ def headline(result: DifferenceResult) -> str:
     # Where no direction led, how far apart they are along one says nothing; nor does a distance of nothing.
     nowhere = result.witness is not None or (second_contrast(result) is None and is_nothing(result.effect))
     apart = "" if nowhere else f" {distance_sentence(result)}"
-    return f"The groups {names} differ ({pvalue}). {what_differs(result)}{apart}"
+    return f"The groups {names} differ ({pvalue}). {what_differs(result)}{apart}{_if_independent(result)}"
+
+
+def _if_independent(result: DifferenceResult) -> str:
+    """What the answer rests on, where a column that was left out names units of several rows."""
+    if result.parameters.get("permute") is not None:
+        return ""
+    units = [
+        name for name, reason in (result.parameters.get("left_out") or {}).items() if is_about_units(reason)
+    ]
+    if not units:
+        return ""
+    return (
+        f" This takes all rows as independent; if rows of one {cut(units[0], 40)} belong together, compare "
+        f"with blocks={units[0]!r}."
+    )
 
 
 def _would_have_shown(result: DifferenceResult) -> str:

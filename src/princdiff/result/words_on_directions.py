@@ -34,7 +34,7 @@ def distance_sentence(result: DifferenceResult) -> str:
     if frame.empty:
         return "No direction tells them apart."
     order = frame["share"].fillna(frame["weight"] ** 2).sort_values(ascending=False, kind="stable").index
-    columns = list(dict.fromkeys(map(str, frame.loc[order, "column"])))
+    columns = _columns_of(frame.loc[order])
     kind = _main_kind(result, frame)
     apart = f"they {_size(result, result.effect, *result.effect_interval, kind=kind)}"
     other = second_contrast(result)
@@ -47,6 +47,12 @@ def distance_sentence(result: DifferenceResult) -> str:
     return (
         f"Along the {other.name}{made_of} they {_size(result, other.effect, other.low, other.high)}, {size}."
     )
+
+
+def _columns_of(features: pd.DataFrame) -> list[str]:
+    """Columns of some features, each once; said of those that take part by their missing values alone."""
+    only_gaps = (features["kind"] == "missing").groupby(features["column"]).all()
+    return [f"missing {name}" if only_gaps[name] else str(name) for name in dict.fromkeys(features["column"])]
 
 
 def second_contrast(result: DifferenceResult) -> ContrastPart | None:
@@ -164,7 +170,8 @@ def components_sentences(result: DifferenceResult) -> list[str]:
             values = np.where(np.triu(np.ones(frame.shape), 1) > 0, frame.to_numpy(), -np.inf)
             g, h = np.unravel_index(values.argmax(), values.shape)
             names = listed([str(frame.index[g]), str(frame.index[h])])
-            lines.append(f"Component {number + 1} tells {names} apart most.")
+            which = "The direction" if len(result.components) == 1 else f"Component {number + 1}"
+            lines.append(f"{which} tells {names} apart most.")
     return lines
 
 

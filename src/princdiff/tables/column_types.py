@@ -27,6 +27,7 @@ from princdiff.tables.identifiers import (
 from princdiff.tables.levels import MAX_LEVELS, Levels
 
 _IDENTIFIER = "looks like an identifier: every value occurs once"
+_UNITS = "names persons or other units"
 _MAYBE_CODES = (
     "compared as numbers, as post codes and the like hardly should be; as text or a category it is compared "
     "level by level"
@@ -238,9 +239,14 @@ def is_about_rows(reason: str) -> bool:
     return reason.startswith(_IDENTIFIER) or reason == NOT_COMPARED
 
 
+def is_about_units(reason: str) -> bool:
+    """Whether a column was left out because it names units that have several rows each."""
+    return reason.startswith(_UNITS)
+
+
 def _units_reason(name: str) -> str:
     return (
-        "names persons or other units that have several rows each, all in one group: if these rows belong "
+        f"{_UNITS} that have several rows each, all in one group: if these rows belong "
         f"together, say so with blocks={name!r}"
     )
 

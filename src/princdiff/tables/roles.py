@@ -6,7 +6,7 @@ Each may be given as the name of a column, which then is no feature, or as a vec
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -277,7 +277,7 @@ def group_codes(labels: pd.Series, where: Callable[[int], str]) -> tuple[NDArray
     >>> group_codes(pd.Series(["new", "old", "new"]), str)
     (array([0, 1, 0], dtype=uint8), ('new', 'old'))
     """
-    found, values = pd.factorize(labels)
+    found, values = _factorized(labels)
     names = [level_name(value) for value in values]
     missing = _unlabelled(found, names)
     if len(missing):
@@ -307,6 +307,17 @@ def group_codes(labels: pd.Series, where: Callable[[int], str]) -> tuple[NDArray
     return codes, tuple(names[position] for position in order)
 
 
+def _factorized(labels: pd.Series) -> tuple[NDArray[np.intp], Any]:
+    """Codes and distinct labels; -1 stands for a missing one."""
+    try:
+        return pd.factorize(labels)
+    except TypeError:
+        odd = next((place, label) for place, label in enumerate(labels) if not isinstance(label, Hashable))
+        raise ValueError(
+            f"groups: row {odd[0]} holds a {type(odd[1]).__name__}, and groups must be texts or numbers"
+        ) from None
+
+
 def _unlabelled(found: NDArray[np.intp], names: Sequence[str]) -> NDArray[np.intp]:
     """Rows whose label is missing or blank; -1 stands for a missing one."""
     blank = np.array([not name.strip() for name in names] + [True])
@@ -315,7 +326,7 @@ def _unlabelled(found: NDArray[np.intp], names: Sequence[str]) -> NDArray[np.int
 
 def _labelled(labels: pd.Series, layout: Layout, notes: list[str]) -> tuple[pd.Series, Layout]:
     """The labels of rows that have one, and which these are."""
-    found, values = pd.factorize(labels)
+    found, values = _factorized(labels)
     missing = _unlabelled(found, [level_name(value) for value in values])
     if not len(missing):
         return labels, layout
