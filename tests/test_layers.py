@@ -15,7 +15,7 @@ ROOT = Path(princdiff.__file__).parent
 LAYERS = [
     {"caught_warnings", "extras", "files", "printable", "deadline", "parallel", "progress", "datasets"},
     {"data", "divergences", "kernels"},
-    {"relaxation", "tables", "auto_choices"},
+    {"relaxation", "tables", "auto_choices", "findings"},
     {"solvers"},
     {"inference"},
     {"estimators", "paired"},

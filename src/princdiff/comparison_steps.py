@@ -21,6 +21,7 @@ from princdiff.data.problem import Problem, Run
 from princdiff.data.samples import Samples
 from princdiff.deadline import OutOfTime, until
 from princdiff.estimators import SPARDA
+from princdiff.findings import Reason, Why
 from princdiff.inference.alone import FEWEST_NAMING
 from princdiff.inference.execution import fingerprint_of
 from princdiff.inference.identity import identity_of, rows_identity
@@ -128,7 +129,7 @@ class Comparison:
         pvalue, statistic, test = kept_parts.kept_test(tested, self.problem, self.options.n_permutations)
         chosen, selection, relations = self._select(pvalue)
         stability = self._stability(fit)
-        table, columns = self._tables(fit, chosen, stability)
+        tables = self._tables(fit, chosen, stability)
         self.clock.done("explaining")
         projections = projected_groups.projected(self.data, fit)
         effect, auc = self._effect(fit, projections[0])
@@ -149,8 +150,9 @@ class Comparison:
             "groups": {
                 name: int((self.data.codes == code).sum()) for code, name in enumerate(self.data.groups)
             },
-            "columns": columns,
-            "table": table,
+            "columns": tables.columns,
+            "changes": tables.changes,
+            "table": tables.table,
             "relations": relations,
             "divergences": fit.divergences_,
             "upper_bounds": fit.upper_bounds_,
@@ -168,7 +170,7 @@ class Comparison:
             "path": kept_parts.kept_path(fit),
             "reference": reference,
             "rows": self._rows(projections[0], reference),
-            "distributions": distributions(self.data, self._worth_drawing(table)),
+            "distributions": distributions(self.data, self._worth_drawing(tables.table)),
             "codings": list(self.data.codings),
             "contrasts": contrasts,
             # Beside columns and pairs that are named it would say less, and less surely.
@@ -319,7 +321,7 @@ class Comparison:
         # A pair that is not named must not lend its p-value to a column that did not change on its own.
         alone = chosen["column"].map(found.columns.set_index("column")["pvalue_adj"])
         own = chosen["pvalue_adj"].where(chosen["selected"], np.maximum(chosen["pvalue_adj"], alone))
-        chosen = chosen[["selected", "reason"]].assign(pvalue=own)
+        chosen = chosen[["selected"]].assign(why=found.why, pvalue=own)
         part = SelectionPart(
             True,
             options.alpha,
@@ -331,7 +333,7 @@ class Comparison:
 
     def _untested(self, why: str) -> tuple[pd.DataFrame, SelectionPart, pd.DataFrame]:
         """What stands in the place of a selection that was not made."""
-        nothing = {"selected": False, "pvalue": np.nan, "reason": ""}
+        nothing = {"selected": False, "pvalue": np.nan, "why": Why()}
         control = f"The columns were not tested: {why}."
         empty = kept_parts.no_relations(self.data.groups)
         return pd.DataFrame(nothing, index=list(self.data.features)), SelectionPart(control=control), empty
@@ -368,7 +370,7 @@ class Comparison:
 
     def _tables(
         self, fit: SPARDA, chosen: pd.DataFrame, stability: NDArray[np.float64]
-    ) -> tuple[pd.DataFrame, pd.DataFrame]:
+    ) -> feature_tables.ResultTables:
         deviations = None
         if self.problem.scale == "pooled":
             deviations = self.problem.samples.deviation
@@ -382,7 +384,8 @@ class Comparison:
                 "share": fit.shares_[0],
                 "selected": chosen["selected"].to_numpy(bool),
                 "pvalue": chosen["pvalue"].to_numpy(float),
-                "reason": chosen["reason"].to_numpy(object),
+                "differs": [str(why.reason) for why in chosen["why"]],
+                "reason": list(map(str, chosen["why"])),
                 "stability": stability,
             }
         )
@@ -390,11 +393,13 @@ class Comparison:
         for number in range(1, len(fit.components_)):
             features[f"weight {number + 1}"] = fit.components_[number]
             features[f"share {number + 1}"] = fit.shares_[number]
-        table, columns, facts = feature_tables.result_tables(self.data, features, single, self.seen)
-        self.telling = telling_columns(self.data, facts)
+        found = feature_tables.result_tables(self.data, features, single, chosen["why"].tolist(), self.seen)
+        self.telling = telling_columns(self.data, found.facts)
         for name in self.telling:
             self.notes.append(self._about_telling(name))
-        return feature_tables.with_differences(table, columns, self._differences(table, facts))
+        differences = self._differences(found.table, found.facts)
+        table, columns = feature_tables.with_differences(found.table, found.columns, differences)
+        return found._replace(table=table, columns=columns)
 
     def _about_telling(self, name: str) -> str:
         """Advice on a column that determines the groups: grouping, units inside, or property."""
@@ -409,7 +414,7 @@ class Comparison:
 
     def _differences(self, table: pd.DataFrame, facts: ColumnFacts) -> pd.DataFrame:
         """Differences in the columns' own units, of features that differ on their own."""
-        alone = table[table["selected"] & (table["reason"] == "alone")]
+        alone = table[table["differs"] == Reason.ALONE]
         if len(self.data.groups) > 2 or self.problem.scale == "within":
             alone = alone.head(0)
         kinds = dict(zip(alone["feature"], alone["kind"], strict=True))

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from princdiff.findings import ChangePart
 from princdiff.result import DifferenceResult
 from princdiff.result.parts import (
     CertificatePart,
@@ -42,8 +43,8 @@ def made_up(
     share = np.sort(rng.dirichlet(np.full(len(names), 0.5)))[::-1]
     table = _feature_table([Coding(name) for name in names], groups, share, rng)
     table["selected"] = np.arange(len(names)) < 5
-    table["reason"] = np.where(table["selected"], "alone", "")
-    columns = table[["column", "selected", "pvalue", "reason", "kind", "effect", "share"]].copy()
+    table["differs"] = table["reason"] = np.where(table["selected"], "alone", "")
+    columns = table[["column", "selected", "pvalue", "differs", "reason", "kind", "effect", "share"]].copy()
     columns.insert(1, "type", "number")
     columns.insert(7, "change", "mean 1 → 2 (+100 %)")
     return _result(table, columns, [Coding(name) for name in names], groups, rng)
@@ -74,7 +75,8 @@ def mixed(groups: tuple[str, ...] = ("before", "after"), n_components: int = 2) 
     table.loc[table["feature"] == "age (missing)", "kind"] = "missing"
     table["selected"] = ~table["column"].isin(["visits"])
     together = table["column"].isin(["height", "weight"])
-    table["reason"] = np.where(together, "together with others", np.where(table["selected"], "alone", ""))
+    table["differs"] = np.where(together, "together", np.where(table["selected"], "alone", ""))
+    table["reason"] = np.where(together, "together with others", table["differs"])
     arrow = " → "
     columns = pd.DataFrame(
         {
@@ -82,6 +84,7 @@ def mixed(groups: tuple[str, ...] = ("before", "after"), n_components: int = 2) 
             "type": ["category", "number", "flag", "number", "number", "number", "number"],
             "selected": [True, True, True, True, False, True, True],
             "pvalue": [0.01, 0.01, 0.01, 0.02, 0.6, 0.03, 0.03],
+            "differs": ["alone"] * 4 + [""] + ["together"] * 2,
             "reason": ["alone"] * 4 + [""] + ["together with weight", "together with height"],
             "kind": ["proportion", "shift", "proportion", "missing", "-", "-", "-"],
             "effect": [0.9, 0.6, 0.4, 0.5, 0.0, 0.0, 0.0],
@@ -100,6 +103,8 @@ def mixed(groups: tuple[str, ...] = ("before", "after"), n_components: int = 2) 
     )
     result = _result(table, columns, codings, groups, rng, n_components)
     object.__setattr__(result, "relations", _relations(groups))
+    free, gold = str(columns["change"][0]).split(", ")
+    result.changes["plan"] = [ChangePart(free, apart=", "), ChangePart(gold, apart=", ")]
     for feature in ("visits",):
         result.distributions[feature] = Distribution(
             np.array([-0.5, 0.5, 1.5, 2.5, 4.5, 7.5]),
@@ -137,6 +142,7 @@ def _feature_table(codings, groups, share, rng) -> pd.DataFrame:
             "share": share,
             "selected": False,
             "pvalue": rng.uniform(size=count),
+            "differs": "",
             "reason": "",
             "kind": "shift",
             "effect": rng.exponential(size=count),

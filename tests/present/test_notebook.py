@@ -127,7 +127,7 @@ def test_what_was_not_done_is_said():
 def test_many_columns_are_counted():
     names = [f"column {j}" for j in range(30)]
     result = made_up(names=names)
-    columns = result.columns.assign(selected=True, reason="alone")
+    columns = result.columns.assign(selected=True, differs="alone", reason="alone")
     text = result_html(dataclasses.replace(result, columns=columns))
     assert "… and 20 more that differ<" in text
 
@@ -142,8 +142,8 @@ def test_many_columns_are_counted():
 )
 def test_columns_beyond_the_table_are_counted_as_in_the_headline(n_alone, further):
     result = made_up(names=[f"column {j}" for j in range(30)])
-    reasons = ["alone"] * n_alone + ["together with column 0"] * (30 - n_alone)
-    result = dataclasses.replace(result, columns=result.columns.assign(selected=True, reason=reasons))
+    reasons = ["alone"] * n_alone + ["together"] * (30 - n_alone)
+    result = dataclasses.replace(result, columns=result.columns.assign(selected=True, differs=reasons))
     assert f"{further}<" in result_html(result)
     assert further in " ".join(result.summary().split())
     assert f"{n_alone} of 30 columns differ" in result.summary().replace("Four", "4").replace("Ten", "10")

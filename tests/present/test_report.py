@@ -139,7 +139,7 @@ def test_ordered_categories_keep_the_names_of_their_levels():
 def test_the_first_pictures_show_what_the_headline_names():
     assert leading(mixed()) == {"columns": [0, 1, 2, 3], "pairs": [0], "why": "alone"}
     result = mixed()
-    together = result.columns.assign(reason="together with others")
+    together = result.columns.assign(differs="together", reason="together with others")
     pairs_only = dataclasses.replace(result, columns=together)
     assert leading(pairs_only) == {"columns": [], "pairs": [0], "why": "together"}
     unnamed = dataclasses.replace(pairs_only, relations=result.relations.assign(selected=False))

@@ -1,13 +1,16 @@
 """What is said of columns of ugly tables: names with commas, many groups, gaps, codes, steps."""
 
 import itertools
+import json
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from princdiff import compare
-from princdiff.result.columns import in_brackets, in_short, unmistakable
+from princdiff.findings import ChangePart, in_brackets
+from princdiff.result.columns import unmistakable
+from princdiff.result.loading import result_from
 from princdiff.result.readable_figures import from_to, number, numbers, percentages
 from princdiff.result.telling_columns import number_tells
 
@@ -22,13 +25,14 @@ def halves(n_rows: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    "level", ["Retriever, Labrador", "a; b", "auto(l4)", "x (y)", 'the "best"', "1,5", "a: b"]
+    "level",
+    ["Retriever, Labrador", "a; b", "auto(l4)", "price (+10 %)", 'the "best"', "1,5", "a: b"],
 )
 def test_the_first_change_is_found_whatever_a_level_is_called(level):
     first = f"{unmistakable(level)} {from_to([0.1, 0.2], percentages([0.1, 0.2]))}"
-    assert in_short(f"{first}, other 90 % → 80 %") == first
-    assert in_brackets(f"{first}, other 90 % → 80 %", first_only=True) == first
-    assert level in in_brackets(first, first_only=False)
+    parts = [ChangePart(first, apart=", "), ChangePart("other 90 % → 80 %", apart=", ")]
+    assert in_brackets(parts, first_only=True) == first
+    assert in_brackets(parts) == f"{first}, other 90 % → 80 %"
 
 
 def test_levels_with_commas_and_brackets_are_said_whole_in_the_headline():
@@ -42,7 +46,7 @@ def test_levels_with_commas_and_brackets_are_said_whole_in_the_headline():
     for place_of in range(3):
         frame[f"shifted {place_of}"] = rng.normal(size=600) + (group == "after")
     result = compare(frame, groups="group", n_permutations=99, random_state=0)
-    first = in_short(result.columns.set_index("column").loc["breed", "change"])
+    first = result.change_of("breed")[0].text
     assert "%" in first
     assert f"breed ({first})" in str(result)
 
@@ -243,3 +247,23 @@ def test_large_numbers_are_written_in_words_and_in_one_unit():
     assert numbers([12.0, 4.84e8]) == ["12", "484 million"]
     assert number(-2.5e12) == "-2.5 trillion"
     assert numbers([99_999_999.0, 0.0]) == ["99999999", "0"]
+
+
+def test_a_level_that_looks_like_a_change_in_per_cent_is_said_as_it_is():
+    rng = np.random.default_rng(15)
+    group = halves(400)
+    rises = rng.random(400) < np.where(group == "before", 0.2, 0.7)
+    frame = pd.DataFrame({"group": group, "plan": np.where(rises, "price (+10 %)", "base")})
+    result = compare(frame, groups="group", n_permutations=99, random_state=0)
+    assert f"plan ({result.columns['change'][0]})" in " ".join(result.summary().split())
+    assert "price (+10 %)" in result.columns["change"][0]
+    # A file of an older version has the words only: they are shown whole.
+    older = json.loads(result.to_json())
+    older.pop("changes")
+    for name in ("columns", "table"):
+        place = older[name]["columns"].index("differs")
+        for part in ("columns", "kinds", "data"):
+            older[name][part].pop(place)
+    loaded = result_from(older)
+    assert loaded.columns["differs"].tolist() == result.columns["differs"].tolist()
+    assert str(loaded) == str(result)

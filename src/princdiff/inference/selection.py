@@ -21,6 +21,7 @@ from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.samples import Scale
 from princdiff.data.shared_docs import with_shared_docs
 from princdiff.divergences import Divergence
+from princdiff.findings import Reason, Why
 from princdiff.inference.alone import ERRORS
 from princdiff.inference.minimal_set import minimal_set
 from princdiff.inference.selection_result import SelectionResult
@@ -169,12 +170,13 @@ def select(problem: Problem, run: Run, options: SelectionOptions) -> SelectionRe
 
 def _minimal(problem: Problem, run: Run, options: SelectionOptions) -> SelectionResult:
     found = minimal_set(problem, run, options.alpha, options.n_permutations)
+    why = [Why(Reason.NEEDED if chosen else Reason.NONE) for chosen in found.selected]
     table = pd.DataFrame(
         {
             "feature": problem.names,
             "column": problem.units,
             "selected": found.selected,
-            "reason": np.where(found.selected, "needed to tell the groups apart", ""),
+            "reason": list(map(str, why)),
             "score": np.nan,
             "pvalue": found.pvalue,
             "pvalue_error": np.nan,
@@ -190,5 +192,6 @@ def _minimal(problem: Problem, run: Run, options: SelectionOptions) -> Selection
         empty,
         control,
         options.n_permutations + 1,
+        why,
         complement_pvalue=found.complement_pvalue,
     )

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from princdiff.data.shared_docs import with_shared_docs
+from princdiff.findings import Why
 from princdiff.printable import short_repr
 
 
@@ -37,6 +38,8 @@ class SelectionResult:
         What is controlled, in words.
     n_labellings : int
         Relabellings behind the p-values, the observed one included.
+    why : list of Why
+        For each feature why it is named: alone, or together with which others.
     statistics : DataFrame with one row per feature, or None
         What was looked at in each number (``mean``, ``spread``, ``frequent value``, ``ranks``, ``smooth``,
         and ``all values`` and ``one value`` where they are few): -log of an approximate p-value, not
@@ -60,6 +63,7 @@ class SelectionResult:
     relations: pd.DataFrame
     control: str
     n_labellings: int
+    why: list[Why]
     statistics: pd.DataFrame | None = None
     complement_pvalue: float | None = None
 

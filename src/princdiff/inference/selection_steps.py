@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem, Run
+from princdiff.findings import Reason, Why
 from princdiff.inference.alone import (
     alone_scores,
     alone_scores_of,
@@ -52,8 +53,6 @@ _LISTED = 200
 _N_SHUFFLES = 199
 # A feature with few values whose own p-value is below this may differ, and its relations because of that.
 _MAY_DIFFER = 0.01
-# Partners that a reason names.
-_SHOWN_PARTNERS = 3
 
 
 @dataclass(frozen=True)
@@ -130,7 +129,7 @@ class SelectionSteps:
         self._feature_pvalue = permutation_pvalue(self._alone.features)
         self._columns_adjusted = np.ones(len(self._columns))
         self._adjusted = np.ones(problem.n_features)
-        self._reason = np.full(problem.n_features, "", dtype=object)
+        self._why = [Why()] * problem.n_features
         self._selected = np.zeros(problem.n_features, dtype=bool)
         self._relations = self._listed(None, np.ones(0))
         self._looked_at = np.arange(problem.n_features)
@@ -274,8 +273,8 @@ class SelectionSteps:
         if self._gate:
             for feature in np.flatnonzero(new):
                 partner = found.partner[feature]
-                hides = "" if partner < 0 else f": hides a difference of {problem.names[partner]}"
-                self._reason[feature] = f"direction{hides}"
+                hidden = () if partner < 0 else (problem.names[partner],)
+                self._why[feature] = Why(Reason.DIRECTION, hidden)
             self._selected |= new
         self._adjusted = np.minimum(np.minimum(2 * self._adjusted, 1.0), adjusted)
 
@@ -293,7 +292,8 @@ class SelectionSteps:
             # A column may differ as a whole without any level that does so clearly.
             chosen = levels if len(levels) else members
             self._selected[chosen] = True
-            self._reason[chosen] = "alone"
+            for feature in chosen.tolist():
+                self._why[feature] = Why(Reason.ALONE)
 
     @cached_property
     def _few_values(self) -> NDArray[np.bool_]:
@@ -319,9 +319,8 @@ class SelectionSteps:
     def _name_together(self, feature: int, partners: list[int]) -> None:
         if self._selected[feature] or not self._gate:
             return
-        names = [self._problem.names[partner] for partner in dict.fromkeys(partners)]
-        shown = names if len(names) <= _SHOWN_PARTNERS else [*names[: _SHOWN_PARTNERS - 1], "others"]
-        self._reason[feature] = "together with " + " and ".join(shown)
+        names = (self._problem.names[partner] for partner in dict.fromkeys(partners))
+        self._why[feature] = Why(Reason.TOGETHER, tuple(names))
         self._selected[feature] = True
 
     def _listed(self, pairs: RelationScores | None, adjusted: NDArray[np.float64]) -> pd.DataFrame:
@@ -365,7 +364,7 @@ class SelectionSteps:
                 "feature": problem.names,
                 "column": problem.units,
                 "selected": self._selected,
-                "reason": self._reason,
+                "reason": list(map(str, self._why)),
                 "score": alone.observed_features,
                 "pvalue": self._feature_pvalue,
                 "pvalue_error": self._monte_carlo_error(),
@@ -391,6 +390,7 @@ class SelectionSteps:
             self._relations,
             self._control(),
             self._labellings.n_labellings,
+            self._why,
             pd.DataFrame(alone.observed_statistics, columns=list(STATISTICS)),
         )
 

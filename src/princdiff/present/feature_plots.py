@@ -12,6 +12,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
 from princdiff.data.shared_docs import with_shared_docs
+from princdiff.findings import ChangePart
 from princdiff.present.plot_style import (
     COLOURS,
     LEGEND_ROWS,
@@ -160,7 +161,7 @@ def sizes(
     effects: ArrayLike,
     selected: ArrayLike,
     *,
-    changes: Sequence[str] | None = None,
+    changes: Sequence[Sequence[ChangePart]] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw how much columns differ, in standard deviations, with what changed beside each bar.
@@ -173,8 +174,8 @@ def sizes(
         Sizes.
     selected : bool array of shape (n_columns,)
         Columns that differ; the others are grey.
-    changes : list of str, optional
-        What changed.
+    changes : list of lists of ChangePart, optional
+        What changed in each, part by part.
     {ax}
 
     Returns
@@ -183,7 +184,8 @@ def sizes(
 
     Examples
     --------
-    >>> ax = sizes(["age", "sex"], [0.8, 0.1], [True, False], changes=["mean 30 → 38", "52 % → 53 %"])
+    >>> change = [ChangePart("mean 30 → 38", "+27 %")]
+    >>> ax = sizes(["age", "sex"], [0.8, 0.1], [True, False], changes=[change, []])
     >>> ax.get_xlabel()
     'size of the difference in standard deviations'
     """

@@ -94,8 +94,7 @@ def _row(row: dict[Any, Any], longest: float, tested: bool, named: bool) -> str:
     if tested:
         cells.append(f'<td style="{_NUMBER}">{_pvalue(row["pvalue"])}</td>')
     if named:
-        alone = str(row["reason"]).startswith("alone")
-        cells.append(f'<td style="{_CELL}">{"alone" if alone else "together"}</td>')
+        cells.append(f'<td style="{_CELL}">{row["differs"]}</td>')
     return "".join(cells)
 
 

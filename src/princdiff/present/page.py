@@ -186,9 +186,8 @@ def _figures(result: DifferenceResult) -> list[dict[str, str]]:
 
 
 def _columns_figure(result: DifferenceResult) -> dict[str, str]:
-    chosen = result.columns[result.columns["selected"].astype(bool)]
-    alone = int(chosen["reason"].astype(str).str.startswith("alone").sum())
-    together = len(chosen) - alone
+    alone = len(wording.columns_alone(result))
+    together = int(result.columns["selected"].sum()) - alone
     words = "" if alone else "none could be named with confidence"
     if together:
         words = f"{_count(together)} more differ only together with others"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from princdiff.findings import Reason
 from princdiff.present import charts, inference_charts, vega
 from princdiff.result import names_in_words, wording, words_on_directions, words_on_pairs
 from princdiff.result.readable_figures import from_to, numbers, percentages
@@ -123,6 +124,7 @@ def _columns(result: DifferenceResult, widths: list[int]) -> dict[str, Any]:
         "width": widths,
         "type": _listed(frame["type"]),
         "kind": _listed(frame["kind"]),
+        "differs": _listed(frame["differs"]),
         "reason": _listed(frame["reason"]),
         "selected": [int(bool(chosen)) for chosen in frame["selected"]],
         "pvalue": vega.rounded(frame["pvalue"].to_numpy(float), _DIGITS),
@@ -278,8 +280,7 @@ def leading(result: DifferenceResult) -> dict[str, Any]:
     """
     frame = result.columns.reset_index(drop=True)
     shown = bool(result.pvalue <= wording.LEVEL)
-    by_itself = frame["selected"] & frame["reason"].astype(str).str.startswith("alone")
-    alone = frame.index[by_itself].tolist() if shown else []
+    alone = frame.index[frame["differs"] == Reason.ALONE].tolist() if shown else []
     pairs = list(range(min(_LEADING_PAIRS, len(words_on_pairs.selected_relations(result))))) if shown else []
     if alone:
         # With many rows a difference of correlations can be certain and too small to be seen.

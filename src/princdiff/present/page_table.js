@@ -9,7 +9,7 @@ report.table = (function () {
   const state = { key: null, sign: -1, shown: STEP, rows: [], column: null, feature: null, open: new Set(), all: false };
   const known = (values) => values.some((value) => value !== null);
   const largest = columns.effect.reduce((most, size) => Math.max(most, size || 0), data.scales.effect) || 1;
-  const differs = columns.selected.map((chosen, column) => (!chosen ? "–" : columns.reason[column].startsWith("alone") ? "alone" : "together"));
+  const differs = columns.differs.map((how) => how || "–");
   const kinds = columns.kind.map((kind) => (kind === "-" ? "–" : kind));
   // Of a single feature the column says everything.
   const unfolds = columns.width.map((width) => width > 1);

@@ -94,7 +94,7 @@ def columns(result: DifferenceResult, top: int, ax: Axes | None) -> Axes:
         shown["column"].astype(str).tolist(),
         shown["effect"].to_numpy(float),
         shown["selected"].to_numpy(bool),
-        changes=shown["change"].astype(str).tolist(),
+        changes=[result.change_of(name) for name in shown["column"].astype(str)],
         ax=ax,
     )
     names = " and ".join(plot_style.shortened(name, 24) for name in names_in_words.group_names(result))

@@ -7,7 +7,8 @@ a terminal would obey, so everything passes through `printable` before colours a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from princdiff.printable import printable
 
@@ -115,7 +116,7 @@ def column_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     )
     if shown.empty:
         return ["No column was compared."]
-    lines = drawn_table(_column_columns(shown, screen), screen)
+    lines = drawn_table(_column_columns(result, shown, screen), screen)
     further = wording.further_columns(result, shown)
     remarks = [f"{screen.dots} and {further}"] if further else []
     names = names_in_words.group_names(result)
@@ -128,15 +129,16 @@ def column_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     return lines + [screen.dim(line) for line in (screen.prose("; ".join(remarks)) if remarks else [])]
 
 
-def _column_columns(shown: pd.DataFrame, screen: Screen) -> list[TextColumn]:
+def _column_columns(result: DifferenceResult, shown: pd.DataFrame, screen: Screen) -> list[TextColumn]:
     """Names, what changed and its size; then, as far as there is room, p-value, alone or not, and kind."""
-    from princdiff.result.columns import in_short
-
     names = [printable(name) for name in shown["column"]]
-    changes = [printable(change) for change in shown["change"]]
+    changes = [
+        [replace(part, text=printable(part.text)) for part in result.change_of(str(name))]
+        for name in shown["column"]
+    ]
     effect = TextColumn("size", [f"{value:.2f} sd" for value in shown["effect"]], right=True)
     kind = TextColumn("kind", [str(kind) for kind in shown["kind"]])
-    differs = TextColumn("differs", [_differs(row) for row in shown.to_dict("records")], paint=_yes_colour)
+    differs = TextColumn("differs", [str(how) or "-" for how in shown["differs"]], paint=_yes_colour)
     pvalue = TextColumn("adjusted p", [_known(p, ".2g") for p in shown["pvalue"]], right=True)
     optional = [pvalue] if shown["pvalue"].notna().any() else []
     # Where all differ on their own there is nothing to tell apart.
@@ -144,7 +146,7 @@ def _column_columns(shown: pd.DataFrame, screen: Screen) -> list[TextColumn]:
     optional += [kind]
     longest = max(len("column"), *map(columns_of, names))
     # Of several levels the first must be read whole; of a mean its change in percent may go.
-    wanted = max(_LEAST_CHANGE, *(columns_of(in_short(change)) for change in changes))
+    wanted = max(_LEAST_CHANGE, *(columns_of(change[0].text) for change in changes))
     while True:
         room = screen.width - table_width([effect, *optional]) - len(GAP)
         if not optional or room >= min(longest, _GOOD_NAME) + wanted:
@@ -162,12 +164,6 @@ def _column_columns(shown: pd.DataFrame, screen: Screen) -> list[TextColumn]:
     after = [one for one in (differs, pvalue) if any(one is chosen for chosen in optional)]
     drawn = [bars] if screen.drawn and room >= _BAR + len(GAP) else []
     return [name, *before, change, effect, *drawn, *after]
-
-
-def _differs(row: dict[Any, Any]) -> str:
-    if not row["selected"]:
-        return "-"
-    return "alone" if str(row["reason"]).startswith("alone") else "together"
 
 
 def relation_lines(result: DifferenceResult, screen: Screen) -> list[str]:

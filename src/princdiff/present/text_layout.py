@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from princdiff.findings import ChangePart, in_full
+
 if TYPE_CHECKING:
     from princdiff.present.screen import Screen
 
@@ -178,30 +180,23 @@ def drawn_table(columns: Sequence[TextColumn], screen: Screen) -> list[str]:
     return lines
 
 
-def clipped(text: str, width: int, mark: str = "…") -> str:
-    """What changed, cut after whole parts where it is too long.
+def clipped(change: Sequence[ChangePart], width: int, mark: str = "…") -> str:
+    """What changed in a column, as many whole parts as fit; of the first perhaps not the per cent.
 
     Examples
     --------
-    >>> clipped("gold 2 % → 10 %, free 40 % → 20 %", 20)
-    'gold 2 % → 10 %'
-    >>> clipped("mean 0.795 → 2.19 (+176 %)", 20)
+    >>> parts = [ChangePart("gold 2 % → 10 %"), ChangePart("free 40 % → 20 %", apart=", ")]
+    >>> clipped(parts, 20), clipped(parts, 40)
+    ('gold 2 % → 10 %', 'gold 2 % → 10 %, free 40 % → 20 %')
+    >>> clipped([ChangePart("mean 0.795 → 2.19", "+176 %")], 20)
     'mean 0.795 → 2.19'
-    >>> clipped('gold 2 % → 10 %, "free, trial" 40 % → 20 %', 30)
-    'gold 2 % → 10 %'
     """
-    for part in ("; ", ", ", " ("):
-        while columns_of(text) > width and (before := _before_last(text, part)):
-            text = before
+    for count in range(len(change), 0, -1):
+        text = in_full(change[:count])
+        if columns_of(text) <= width:
+            return text
+    text = change[0].text if change else ""
     return text if columns_of(text) <= width else _taken(text, max(0, width - len(mark))) + mark
-
-
-def _before_last(text: str, part: str) -> str:
-    """What stands before the last such sign that is not between quotes; "" where there is none."""
-    place = text.rfind(part)
-    while place >= 0 and text.count('"', 0, place) % 2:
-        place = text.rfind(part, 0, place)
-    return text[: max(place, 0)]
 
 
 def table_width(columns: Sequence[TextColumn]) -> int:

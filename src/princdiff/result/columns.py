@@ -7,7 +7,6 @@ sentences here are what people quote, so they speak of means, proportions and le
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from princdiff.findings import ChangePart, Reason, Why, in_full
 from princdiff.result.clearest_change import Change
 from princdiff.result.clearest_groups import clearest_groups
 from princdiff.result.effects import level_effects, rows_that_count
@@ -29,7 +29,6 @@ _SHOWN_LEVELS = 3
 _SHIFT_SHARE = 0.3
 # A number whose smallest value is below this part of its mean may be a size, of which one tells per cent.
 _SIZED = 0.8
-_IN_PERCENT = r"\(([+-][^()]* %)\)"
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class ColumnFacts:
     Attributes
     ----------
     features : DataFrame with one row per feature, in the order of the rows of numbers
-        Columns feature, column, share, selected, pvalue, reason, mean and sd of each group.
+        Columns feature, column, share, selected, pvalue, mean and sd of each group.
     codings : list of Coding
         How columns became features.
     flags : bool array of shape (n_features,)
@@ -54,6 +53,8 @@ class ColumnFacts:
         Names of the groups.
     lowest : array of shape (n_features,)
         Smallest value of each feature.
+    why : list of Why
+        Why each feature is named.
     changes : dict of int to Change
         What is shown of a feature, where it is not its mean or standard deviation.
     alike_where_measured : frozenset of int
@@ -68,6 +69,7 @@ class ColumnFacts:
     weights: NDArray[np.float64] | None
     groups: Sequence[str]
     lowest: NDArray[np.float64]
+    why: Sequence[Why]
     changes: Mapping[int, Change] = field(default_factory=dict)
     alike_where_measured: frozenset[int] = frozenset()
 
@@ -78,6 +80,11 @@ class ColumnFacts:
     def deviations(self, feature: int) -> list[float]:
         """Standard deviation of a feature in each group."""
         return [float(self._arrays[f"sd {group}"][feature]) for group in self.groups]
+
+    @cached_property
+    def alone(self) -> NDArray[np.bool_]:
+        """Features that differ on their own."""
+        return np.array([why.reason is Reason.ALONE for why in self.why], dtype=bool)
 
     @cached_property
     def rows(self) -> list[float]:
@@ -133,7 +140,7 @@ def feature_kinds(facts: ColumnFacts) -> tuple[list[str], NDArray[np.float64]]:
     return kinds, effects
 
 
-def column_table(facts: ColumnFacts) -> pd.DataFrame:
+def column_table(facts: ColumnFacts) -> tuple[pd.DataFrame, dict[str, list[ChangePart]]]:
     """One row per column of the user's table, in the order of the table.
 
     Parameters
@@ -144,15 +151,17 @@ def column_table(facts: ColumnFacts) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns column, type, selected, pvalue (adjusted), reason, kind, effect (standard deviations), change
-        (in words), share.
+        Columns column, type, selected, pvalue (adjusted), differs (alone or together), reason (in words),
+        kind, effect (standard deviations), change (in words), share.
+    changes : dict
+        What changed in each column, part by part.
     """
     kinds, effects = feature_kinds(facts)
     # Arrays: a part of a data frame costs a millisecond, and there may be twenty thousand columns.
     all_selected = facts.features["selected"].to_numpy(bool)
     all_pvalues = facts.features["pvalue"].to_numpy(float)
     all_shares = facts.features["share"].to_numpy(float)
-    all_reasons = facts.features["reason"].to_numpy(object)
+    changes: dict[str, list[ChangePart]] = {}
     records, start = [], 0
     for coding in facts.codings:
         members = range(start, start + len(coding.features))
@@ -160,27 +169,26 @@ def column_table(facts: ColumnFacts) -> pd.DataFrame:
         own = slice(members.start, members.stop)
         description = _described(coding, members, facts, kinds, effects)
         selected, pvalues, share = all_selected[own], all_pvalues[own], all_shares[own]
-        reasons = [
-            str(reason) for reason, yes in zip(all_reasons[own], selected, strict=True) if yes and reason
-        ]
+        named = [why for why, yes in zip(facts.why[own], selected, strict=True) if yes]
         # To differ on its own says more than to differ together with others.
-        reason = min(reasons, key=lambda reason: not reason.startswith("alone"), default="")
-        if reason.startswith("together"):
-            description = replace(description, kind="together", change=reason.removeprefix("together "))
+        why = min(named, key=lambda why: why.reason is not Reason.ALONE, default=Why())
+        together = why.reason is Reason.TOGETHER
+        changes[coding.column] = [ChangePart(why.company)] if together else description.change
         records.append(
             {
                 "column": coding.column,
                 "type": description.type,
                 "selected": bool(selected.any()),
                 "pvalue": float(np.nanmin(pvalues)) if not np.isnan(pvalues).all() else math.nan,
-                "reason": reason,
-                "kind": description.kind,
+                "differs": str(why.reason),
+                "reason": str(why),
+                "kind": "together" if together else description.kind,
                 "effect": description.effect,
-                "change": description.change,
+                "change": in_full(changes[coding.column]),
                 "share": float(np.nansum(share)) if not np.isnan(share).all() else math.nan,
             }
         )
-    return pd.DataFrame(records)
+    return pd.DataFrame(records), changes
 
 
 @dataclass(frozen=True)
@@ -188,7 +196,7 @@ class _Description:
     type: str
     kind: str
     effect: float
-    change: str
+    change: list[ChangePart]
 
 
 def _described(
@@ -207,15 +215,15 @@ def _described(
     part = coding.feature_levels[value - members.start]
     if facts.flags[value]:
         # Of zeros and ones, the ones.
-        change = facts.proportions(facts.means(value))
-        change = change if part else f"1: {change}"
+        shares = facts.proportions(facts.means(value))
+        moved = ChangePart(shares if part else f"1: {shares}")
     elif value in facts.changes and facts.changes[value].measure:
-        change = _clearest(facts.changes[value], coding, facts.groups, facts.rows)
+        moved = ChangePart(_clearest(facts.changes[value], coding, facts.groups, facts.rows))
     else:
-        change = _moved(facts, value, kinds[value], coding.type == "ordered")
+        moved = _moved(facts, value, kinds[value], coding.type == "ordered")
     if part:
-        change = f"{part}: {change}"
-    found = _Description(coding.type, kinds[value], float(effects[value]), change)
+        moved = replace(moved, text=f"{part}: {moved.text}")
+    found = _Description(coding.type, kinds[value], float(effects[value]), [moved])
     # Of a column that differs show only what does so clearly.
     clear = facts.features["selected"].to_numpy(bool)[members.start : members.stop]
     if missing is None or effects[missing] <= 0 or (clear.any() and not clear[-1]):
@@ -225,12 +233,12 @@ def _described(
         clear[feature - members.start] for feature in values if feature not in facts.alike_where_measured
     )
     if clear[-1] and not described:
-        return _Description(coding.type, "missing", float(effects[missing]), gaps)
+        return _Description(coding.type, "missing", float(effects[missing]), [gaps])
     if effects[missing] > found.effect:
         # What was measured may differ as well, which the gaps must not hide.
-        both = f"{gaps}; {change}" if described and found.effect > 0 else gaps
+        both = [gaps, moved] if described and found.effect > 0 else [gaps]
         return _Description(coding.type, "missing", float(effects[missing]), both)
-    return _Description(coding.type, found.kind, found.effect, f"{change}; {gaps}" if found.effect else gaps)
+    return _Description(coding.type, found.kind, found.effect, [moved, gaps] if found.effect else [gaps])
 
 
 def _category(coding: Coding, members: range, facts: ColumnFacts) -> _Description:
@@ -242,24 +250,26 @@ def _category(coding: Coding, members: range, facts: ColumnFacts) -> _Descriptio
         rest = np.maximum(1 - shares, 0.0)
         whole = level_effects(np.column_stack([rest, shares]), facts.codes, facts.weights)[1]
         change = f"{unmistakable(names[0])}: {facts.proportions(shares[:, 0].tolist())}"
-        return _Description(coding.type, "proportion", whole, change)
+        return _Description(coding.type, "proportion", whole, [ChangePart(change)])
     single, whole = level_effects(shares, facts.codes, facts.weights)
     moved = np.array([level_clarity(level, facts.rows) for level in shares.T])
     # In points and not beside its chance error, by which the rarest level would be shown first.
     order = np.lexsort((-single, -moved))
-    rows = facts.features.iloc[list(members)]
-    named = rows["selected"].to_numpy(bool) & (rows["reason"] == "alone").to_numpy()
+    named = facts.alone[members.start : members.stop]
     # Levels that differ clearly; where none does, the one that moved most.
     shown = [level for level in order if named[level]][:_SHOWN_LEVELS] or [int(order[0])]
-    texts = [
-        f"{before_figure(unmistakable(names[level]))} {facts.proportions(shares[:, level].tolist())}"
+    parts = [
+        ChangePart(
+            f"{before_figure(unmistakable(names[level]))} {facts.proportions(shares[:, level].tolist())}",
+            apart=", ",
+        )
         for level in shown
     ]
-    return _Description(coding.type, "proportion", whole, ", ".join(texts))
+    return _Description(coding.type, "proportion", whole, parts)
 
 
-def _missing(facts: ColumnFacts, feature: int) -> str:
-    return f"missing {facts.proportions(facts.means(feature))}"
+def _missing(facts: ColumnFacts, feature: int) -> ChangePart:
+    return ChangePart(f"missing {facts.proportions(facts.means(feature))}")
 
 
 def level_clarity(shares: NDArray[np.float64], rows: Sequence[float]) -> float:
@@ -277,20 +287,20 @@ def _clearest(change: Change, coding: Coding, groups: Sequence[str] = (), rows: 
     return f"{change.measure} {from_to(change.figures, numbers(change.figures), groups, rows)}"
 
 
-def _moved(facts: ColumnFacts, feature: int, kind: str, ordered: bool) -> str:
+def _moved(facts: ColumnFacts, feature: int, kind: str, ordered: bool) -> ChangePart:
     """A number: its means, or its standard deviations where the spread changed."""
     if kind == "spread":
         deviations = facts.deviations(feature)
-        return f"sd {facts.from_to(deviations, numbers(deviations))}"
+        return ChangePart(f"sd {facts.from_to(deviations, numbers(deviations))}")
     means = facts.means(feature)
-    text = f"mean {facts.from_to(means, numbers(means))}"
+    text, percent = f"mean {facts.from_to(means, numbers(means))}", ""
     # Of a year, a temperature or a logarithm zero is no size, and a part of it means nothing.
     sized = 0 <= facts.lowest[feature] <= _SIZED * min(means) and min(means) > 0
     if kind == "shift" and len(means) == 2 and sized and not ordered:
         change = 100 * (means[1] / means[0] - 1)
         if 0.05 <= abs(change) < 1000:
-            text += f" ({change:+.0f} %)" if abs(change) >= 10 else f" ({change:+.2g} %)"
-    return text
+            percent = f"{change:+.0f} %" if abs(change) >= 10 else f"{change:+.2g} %"
+    return ChangePart(text, percent)
 
 
 def unmistakable(level: str) -> str:
@@ -313,31 +323,3 @@ def before_figure(level: str) -> str:
     ('gold', '5:', '<1:', 'ward 7:')
     """
     return f"{level}:" if not level[:1].isalpha() or level[-1:].isdigit() else level
-
-
-def in_short(change: str) -> str:
-    """The first of the things that changed in a column, its change in per cent left away.
-
-    Examples
-    --------
-    >>> in_short("mean 30 → 35 (+17 %); missing 1 % → 4 %"), in_short('"a, b" 10 % → 20 %, c 30 % → 20 %')
-    ('mean 30 → 35', '"a, b" 10 % → 20 %')
-    """
-    return re.sub(f" {_IN_PERCENT}$", "", _parts(change)[0])
-
-
-def in_brackets(change: str, *, first_only: bool) -> str:
-    """What changed in a column, all of it or the first thing, to stand in brackets itself.
-
-    Examples
-    --------
-    >>> in_brackets("mean 30 → 35 (+17 %)", first_only=False)
-    'mean 30 → 35, +17 %'
-    """
-    text = _parts(change)[0] if first_only else change
-    return re.sub(f" {_IN_PERCENT}", r", \1", text)
-
-
-def _parts(change: str) -> list[str]:
-    """The things that changed; signs between quotes part nothing."""
-    return re.findall(r'(?:"[^"]*"|[^;,"]|[;,](?! )|")+', change) or [change]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from princdiff.caught_warnings import warn_user
 from princdiff.data import parameters, validate
 from princdiff.files import write_text
+from princdiff.findings import ChangePart
 from princdiff.printable import printable
 from princdiff.result.new_rows import FromGroup, from_group, new_rows_like
 from princdiff.result.parts import (
@@ -100,6 +101,8 @@ class DifferenceResult:
         Where the groups differ most clearly in something else than a direction, what can be shown of it.
     rows : RowsPart
         Rows to look at, where ``show_rows`` asked for some; see `typical_rows`.
+    changes : dict
+        What changed in each column, part by part; ``columns["change"]`` tells it in words.
     decision : DecisionPart or None
         Where the command line was given a rule (``--fail-below``): the rule, the outcome and the reason.
 
@@ -144,6 +147,7 @@ class DifferenceResult:
     contrasts: list[ContrastPart] = field(default_factory=list)
     witness: WitnessPart | None = None
     rows: RowsPart = field(default_factory=RowsPart)
+    changes: dict[str, list[ChangePart]] = field(default_factory=dict)
     decision: DecisionPart | None = None
 
     # Reading.
@@ -173,6 +177,13 @@ class DifferenceResult:
         """
         validate.check_choice("by", by, ("feature", "column"))
         return (self.table if by == "feature" else self.columns).copy()
+
+    def change_of(self, column: str) -> list[ChangePart]:
+        """What changed in a column, part by part; one part where the result comes from an older file."""
+        words = self.columns["change"].to_numpy(object)
+        return self.changes.get(column) or [
+            ChangePart(str(words[place])) for place in np.flatnonzero(self.columns["column"] == column)
+        ]
 
     @property
     def upper_bound(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from princdiff.data.stored_columns import StoredColumns
+from princdiff.findings import ChangePart, Why
 from princdiff.inference.column_batches import column_of
 from princdiff.result import shift_spread_shape
 from princdiff.result.clearest_change import Change, clearest_change
@@ -153,12 +154,22 @@ def observed(
     return values, codes, weights, np.unique(counted)
 
 
+class ResultTables(NamedTuple):
+    """The table of features, that of columns, what changed in each column, and the facts behind them."""
+
+    table: pd.DataFrame
+    columns: pd.DataFrame
+    changes: dict[str, list[ChangePart]]
+    facts: ColumnFacts
+
+
 def result_tables(
     prepared: Prepared,
     features: pd.DataFrame,
     single: SingleFeatures,
+    why: Sequence[Why],
     scores: NDArray[np.float64] | None = None,
-) -> tuple[pd.DataFrame, pd.DataFrame, ColumnFacts]:
+) -> ResultTables:
     """The table of features and the table of columns, both in the order in which people read them.
 
     Parameters
@@ -170,14 +181,14 @@ def result_tables(
         ...
     single : SingleFeatures
         Each of them on its own.
+    why : list of Why
+        Why each is named.
     scores : array of shape (n_features, n_statistics), optional
         How clearly each statistic of a number spoke where columns were named; see `clearest_change`.
 
     Returns
     -------
-    table, columns : DataFrames
-    facts : ColumnFacts
-        What both were made from.
+    ResultTables
     """
     facts = ColumnFacts(
         features,
@@ -188,6 +199,7 @@ def result_tables(
         prepared.weights,
         prepared.groups,
         single.lowest,
+        why,
     )
     if scores is not None:
         changes, unchanged = _clearest_changes(prepared, facts, scores)
@@ -200,13 +212,13 @@ def result_tables(
     # Divergences that do not depend on scale have no shares; squared weights say as much.
     leading = features["share"].fillna(features["weight"] ** 2).to_numpy()
     order = np.lexsort((-features["divergence"], ~features["selected"], -leading))
-    columns = column_table(facts)
+    columns, parts_of_changes = column_table(facts)
     # Near their floor p-values are a matter of chance; the larger effect is then the clearer difference.
     pvalues = columns["pvalue"].fillna(1.0).to_numpy()
     alike = np.where(pvalues <= _ALIKE * pvalues.min(initial=1.0), 0.0, pvalues)
     ranked = np.lexsort((-columns["effect"], alike, ~columns["selected"]))
     table = features.iloc[order].reset_index(drop=True)
-    return table, columns.iloc[ranked].reset_index(drop=True), facts
+    return ResultTables(table, columns.iloc[ranked].reset_index(drop=True), parts_of_changes, facts)
 
 
 def _clearest_changes(
@@ -219,9 +231,8 @@ def _clearest_changes(
     """
     kinds, _ = feature_kinds(facts)
     rows = prepared.rows.tocsc() if sp.issparse(prepared.rows) else prepared.rows
-    named = facts.features["selected"].to_numpy(bool) & (facts.features["reason"] == "alone").to_numpy()
     found, alike = {}, []
-    for place in np.flatnonzero(named & (scores.max(axis=1) > 0)).tolist():
+    for place in np.flatnonzero(facts.alone & (scores.max(axis=1) > 0)).tolist():
         if prepared.kinds[place] != "number" or facts.flags[place]:
             continue
         own, values, codes, weights = scores[place], column_of(rows, place), prepared.codes, prepared.weights

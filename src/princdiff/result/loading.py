@@ -6,7 +6,10 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from princdiff.data import parameters
+from princdiff.findings import Reason
 from princdiff.result.difference import FORMAT, KIND, DifferenceResult
 from princdiff.result.schema import from_plain, read_saved, refuse_other_files
 
@@ -56,12 +59,21 @@ def load(path: str | Path) -> DifferenceResult:
 def result_from(content: dict[str, Any]) -> DifferenceResult:
     """A result from what `DifferenceResult.to_dict` made of it; ValueError where it is damaged."""
     result = from_plain(DifferenceResult, content, "result")
+    for frame in (result.columns, result.table):
+        if "reason" in frame and "differs" not in frame:
+            frame.insert(int(frame.columns.get_loc("reason")), "differs", _as_once_told(frame["reason"]))
     _check_consistency(result)
     return result
 
 
+def _as_once_told(reasons: pd.Series) -> list[str]:
+    """How columns differ, from the words of files that were saved before it had a column of its own."""
+    first = [str(words).partition(" ")[0].rstrip(":") for words in reasons]
+    return [word if word in set(Reason) else str(Reason.NONE) for word in first]
+
+
 # What pages, plots and words read from the tables of a result.
-_JUDGED = ("selected", "pvalue", "reason", "kind", "effect", "share")
+_JUDGED = ("selected", "pvalue", "differs", "reason", "kind", "effect", "share")
 _TABLES = {
     "columns": ("column", "type", "change", *_JUDGED),
     "table": ("feature", "column", "weight", "divergence", "location", "scale", "shape", *_JUDGED),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from princdiff.result.columns import in_brackets
+from princdiff.findings import Reason, in_brackets
 from princdiff.result.names_in_words import NAMED, cut, group_names, listed, some
 from princdiff.result.readable_figures import number
 from princdiff.result.words_on_directions import distance_sentence, is_nothing, second_contrast
@@ -100,8 +100,7 @@ def what_differs(result: DifferenceResult) -> str:
 
 def columns_alone(result: DifferenceResult) -> pd.DataFrame:
     """Columns that differ on their own."""
-    by_itself = result.columns["reason"].astype(str).str.startswith("alone")
-    return result.columns[result.columns["selected"] & by_itself]
+    return result.columns[result.columns["differs"] == Reason.ALONE]
 
 
 def further_columns(result: DifferenceResult, shown: pd.DataFrame) -> str:
@@ -130,8 +129,8 @@ def _columns_sentence(result: DifferenceResult, alone: pd.DataFrame) -> str:
     )
     brief = len(shown) > 2
     parts = [
-        f"{cut(str(row.column), 60)} ({in_brackets(str(row.change), first_only=brief)})"
-        for row in shown.itertuples()
+        f"{cut(column, 60)} ({in_brackets(result.change_of(column), first_only=brief)})"
+        for column in shown["column"].astype(str)
     ]
     named = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     of = f" of {total}" if total > count else ""

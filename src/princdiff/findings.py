@@ -1,0 +1,111 @@
+"""What a comparison found, as facts: words and pictures are made of these, and nothing reads a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+# Partners that are listed.
+_SHOWN_PARTNERS = 3
+
+
+class Reason(StrEnum):
+    """Why a column or a feature is named."""
+
+    NONE = ""
+    ALONE = "alone"
+    TOGETHER = "together"
+    DIRECTION = "direction"
+    NEEDED = "needed"
+
+
+@dataclass(frozen=True)
+class Why:
+    """Why a feature is named, and with whom.
+
+    Attributes
+    ----------
+    reason : Reason
+        The kind of finding.
+    partners : tuple of str
+        Features that it takes part with; for a direction the one whose difference it hides.
+    """
+
+    reason: Reason = Reason.NONE
+    partners: tuple[str, ...] = ()
+
+    @property
+    def company(self) -> str:
+        """The partners in words.
+
+        Examples
+        --------
+        >>> Why(Reason.TOGETHER, ("age", "sex")).company
+        'with age and sex'
+        """
+        if self.reason is not Reason.TOGETHER:
+            return ""
+        many = len(self.partners) > _SHOWN_PARTNERS
+        return "with " + " and ".join(
+            [*self.partners[: _SHOWN_PARTNERS - 1], "others"] if many else self.partners
+        )
+
+    def __str__(self) -> str:
+        """The reason in words."""
+        if self.reason is Reason.TOGETHER:
+            return f"together {self.company}"
+        if self.reason is Reason.NEEDED:
+            return "needed to tell the groups apart"
+        if self.reason is Reason.DIRECTION and self.partners:
+            return f"direction: hides a difference of {self.partners[0]}"
+        return str(self.reason)
+
+
+@dataclass(frozen=True)
+class ChangePart:
+    """One of the things that changed in a column, from what to what.
+
+    Attributes
+    ----------
+    text : str
+        Such as "mean 30 → 35" or "gold 10 % → 20 %".
+    percent : str
+        The change in per cent where that says something, such as "+17 %".
+    apart : str
+        The sign before it, where it is not the first.
+    """
+
+    text: str
+    percent: str = ""
+    apart: str = "; "
+
+    def __str__(self) -> str:
+        """The part with its change in per cent."""
+        return f"{self.text} ({self.percent})" if self.percent else self.text
+
+
+def in_full(change: Sequence[ChangePart]) -> str:
+    """All that changed in a column, in words.
+
+    Examples
+    --------
+    >>> in_full([ChangePart("mean 30 → 35", "+17 %"), ChangePart("missing 1 % → 4 %")])
+    'mean 30 → 35 (+17 %); missing 1 % → 4 %'
+    """
+    return "".join(f"{part.apart if place else ''}{part}" for place, part in enumerate(change))
+
+
+def in_brackets(change: Sequence[ChangePart], *, first_only: bool = False) -> str:
+    """What changed in a column, all of it or the first thing, to stand in brackets itself.
+
+    Examples
+    --------
+    >>> in_brackets([ChangePart("mean 30 → 35", "+17 %")])
+    'mean 30 → 35, +17 %'
+    """
+    inner = [
+        ChangePart(f"{part.text}, {part.percent}" if part.percent else part.text, "", part.apart)
+        for part in change
+    ]
+    return in_full(inner[:1] if first_only else inner)
