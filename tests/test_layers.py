@@ -13,7 +13,8 @@ ROOT = Path(princdiff.__file__).parent
 # From the ground up; a room may import from its own layer and from those below. data, divergences
 # and kernels know each other (labels, names of divergences); among their modules there is no circle.
 LAYERS = [
-    {"caught_warnings", "extras", "files", "printable", "deadline", "parallel", "progress", "datasets"},
+    {"caught_warnings", "deadline", "extras", "files", "options", "parallel", "printable", "progress"},
+    {"datasets"},
     {"data", "divergences", "kernels"},
     {"relaxation", "tables", "auto_choices", "findings"},
     {"solvers"},

@@ -26,6 +26,7 @@ from princdiff.data.stored_columns import StoredColumns
 from princdiff.data.validate import settle_weights
 from princdiff.divergences import Divergence
 from princdiff.inference.execution import refuse_unseeded
+from princdiff.options import option
 from princdiff.result import DifferenceResult
 from princdiff.result.relabelled_blocks import how_blocks_were_relabelled
 from princdiff.tables import Prepared, prepare
@@ -185,7 +186,8 @@ def compare(
     refuse_unseeded(checkpoint, random_state if rng is None else rng)
     if checkpoint is not None and time_budget is not None:
         raise ValueError(
-            "checkpoint= and time_budget= cannot be combined: what is cut depends on the machine"
+            f"{option('checkpoint')} and {option('time_budget')} cannot be combined: what is cut "
+            "depends on the machine"
         )
     run = Run.from_options(
         random_state if rng is None else None, n_jobs, progress, rng=rng, time_budget=time_budget

@@ -31,6 +31,7 @@ from princdiff.inference.selection import select
 from princdiff.inference.selection_result import SelectionResult
 from princdiff.inference.selection_steps import SelectionOptions
 from princdiff.inference.stability import StabilityOptions, run_half_samples
+from princdiff.options import option
 from princdiff.progress import progress_bar
 from princdiff.result import feature_tables, held_out, kept_parts, projected_groups, shift_spread_shape
 from princdiff.result.columns import ColumnFacts
@@ -404,12 +405,12 @@ class Comparison:
     def _about_telling(self, name: str) -> str:
         """Advice on a column that determines the groups: grouping, units inside, or property."""
         found = f"column {name!r} determines the group of every row; "
-        leave_out = f"if it is the grouping itself, leave it out with exclude=[{name!r}]"
+        leave_out = f"if it is the grouping itself, leave it out with {option('exclude', [name])}"
         if self.data.origin.count(name) <= len(self.data.groups):
             return found + leave_out
         return (
             f"{found}if rows that share a value of it belong together, as those of one donor do, use "
-            f"blocks={name!r}; {leave_out}; if it is a property of the rows, nothing is to be done"
+            f"{option('blocks', name)}; {leave_out}; if it is a property of the rows, nothing is to be done"
         )
 
     def _differences(self, table: pd.DataFrame, facts: ColumnFacts) -> pd.DataFrame:

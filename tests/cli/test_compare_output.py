@@ -195,13 +195,6 @@ def test_json_is_json_without_a_test(files, capsys):
     assert json.loads(capsys.readouterr().out, parse_constant=refuse)["pvalue"] is None
 
 
-def test_arguments_are_called_as_options_here_and_as_arguments_in_python(result):
-    noted = replace(result, notes=["dates are not compared unless dates='parts'; see features="])
-    assert "dates='parts'; see features=" in str(noted)
-    lines = "\n".join(answer(noted, Screen(command_line=True), notes=noted.notes))
-    assert "--dates parts; see --features" in lines
-
-
 @pytest.mark.skipif(not os.path.exists("/dev/null"), reason="there is no /dev/null")
 def test_devices_are_written_to_and_stay(asked, capsys):
     for option in ("--save", "--json", "--html"):

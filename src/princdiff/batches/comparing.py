@@ -22,6 +22,7 @@ from princdiff.comparison import check_options, compare
 from princdiff.data import parameters
 from princdiff.data.parameters import Choice, Either, Flag, Number, Text
 from princdiff.inference.pvalues import adjusted_pvalues
+from princdiff.options import option
 from princdiff.result import DifferenceResult
 from princdiff.tables.frames import plural
 from princdiff.tables.readers import read
@@ -149,7 +150,8 @@ def _compared(
     if smallest * len(results) > alpha:
         notes.append(
             f"No p-value below {smallest:.2g} is possible, so that one of {len(results)} batches alone "
-            f"cannot be shown to differ at {alpha:g} over all of them; use a larger n_permutations=."
+            f"cannot be shown to differ at {alpha:g} over all of them; use a larger "
+            f"{option('n_permutations')}."
         )
     return BatchesResult(frame, results, plan.name, len(reference), usual, alpha, skipped, notes, least)
 

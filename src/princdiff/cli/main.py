@@ -12,6 +12,7 @@ from princdiff import __version__
 from princdiff.cli import compare, completion, doctor, score, watch
 from princdiff.cli.argument_parser import EXIT_CODES, OneLineFormatter, Parser, UsageError, add_command
 from princdiff.cli.streams import BAD_INPUT, INTERRUPTED, SAME, fail
+from princdiff.options import as_flags
 
 _EXAMPLES = """\
 examples:
@@ -102,7 +103,8 @@ def _demo(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     """A command whose errors are one line; 2 also with a traceback, as 1 means that groups differ."""
     try:
-        return arguments.run(arguments)
+        with as_flags():
+            return arguments.run(arguments)
     except KeyboardInterrupt:
         return fail("interrupted; files that existed were left as they were", arguments, INTERRUPTED)
     except Exception as error:

@@ -8,7 +8,6 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
 
 from princdiff.caught_warnings import caught_warnings
@@ -29,7 +28,7 @@ def screen_of(stream: IO[str], arguments: argparse.Namespace) -> Screen:
     """What a stream can show."""
     from princdiff.present.screen import Screen
 
-    return replace(Screen.of(stream, no_colour=arguments.no_color), command_line=True)
+    return Screen.of(stream, no_colour=arguments.no_color)
 
 
 @contextmanager
@@ -55,11 +54,10 @@ def distinct(notes: Sequence[str]) -> list[str]:
 def print_notes(notes: Sequence[str], arguments: argparse.Namespace, kind: str = "note") -> None:
     """Notes on the standard error, one line each."""
     from princdiff.present.terminal import printable
-    from princdiff.present.text_layout import in_options
 
     screen = screen_of(sys.stderr, arguments)
     for note in notes:
-        print(screen.paint(f"{kind}:", "33"), in_options(printable(note)), file=sys.stderr)
+        print(screen.paint(f"{kind}:", "33"), printable(note), file=sys.stderr)
 
 
 def say(text: str) -> None:
@@ -75,9 +73,8 @@ def say(text: str) -> None:
 def fail(message: str, arguments: argparse.Namespace, code: int = BAD_INPUT) -> int:
     """One line that says what is wrong."""
     from princdiff.present.terminal import printable
-    from princdiff.present.text_layout import in_options
 
-    line = in_options(printable(" ".join(message.split())))
+    line = printable(" ".join(message.split()))
     prefix = "princdiff:"
     if sys.stderr.isatty():
         screen = screen_of(sys.stderr, arguments)

@@ -25,6 +25,7 @@ from princdiff.data.run import Run
 from princdiff.data.samples import Samples, Scale
 from princdiff.deadline import OutOfTime
 from princdiff.divergences import Divergence, get
+from princdiff.options import option
 
 __all__ = ["Design", "OutOfTime", "Problem", "Run"]
 
@@ -240,7 +241,10 @@ class Problem:
         """Without rows of zero weight, and with a decision what may change sides."""
         validate.check_choice("permute", permute, ("auto", "within", "whole"))
         if permute == "whole" and self.blocks is None:
-            raise ValueError('permute="whole" moves whole blocks: give blocks=, the block of each row')
+            raise ValueError(
+                f"{option('permute', 'whole')} moves whole blocks: give {option('blocks')}, the "
+                "block of each row"
+            )
         if self.weights is not None and self.covariates is not None:
             raise ValueError("covariates and sample_weight cannot be combined")
         problem = self

@@ -27,6 +27,7 @@ from princdiff.inference.label_orders import (
     shuffled_labels,
 )
 from princdiff.inference.labelling_bits import LabellingBits
+from princdiff.options import option
 
 # Labellings that take up this many bytes are drawn once and kept.
 _KEPT_BYTES = 32_000_000
@@ -149,7 +150,7 @@ def scheme_of(problem: Problem, n_permutations: int, seed: int) -> Scheme:
         )
     elif not scheme.exhaustive and n_permutations < 19:
         warn_user(
-            f"n_permutations={n_permutations} cannot give a p-value below 1/{n_permutations + 1}: "
+            f"{option('n_permutations', n_permutations)} cannot give a p-value below 1/{n_permutations + 1}: "
             "use at least 19 for a decision at 5 %, better 999"
         )
     return scheme

@@ -8,7 +8,7 @@ import shutil
 from dataclasses import dataclass
 from typing import IO
 
-from princdiff.present.text_layout import in_options, wrapped
+from princdiff.present.text_layout import wrapped
 from princdiff.printable import printable
 
 # Longer lines of prose are hard to read, however wide the terminal.
@@ -30,14 +30,11 @@ class Screen:
         Whether escape codes are understood.
     drawn : bool
         Whether block characters can be written.
-    command_line : bool
-        Whether arguments are called as the command line calls them.
     """
 
     width: int = 80
     colour: bool = False
     drawn: bool = True
-    command_line: bool = False
 
     @classmethod
     def of(cls, stream: IO[str], *, no_colour: bool = False) -> Screen:
@@ -68,8 +65,6 @@ class Screen:
         """A paragraph in lines that fit."""
         # "p = 0.01", "83 %" and "→ 26 %" are read as one word, and stay in one line.
         text = printable(text)
-        if self.command_line:
-            text = in_options(text)
         text = _UNBROKEN.sub(lambda match: match[0].replace(" ", _HARD), text)
         return [line.replace(_HARD, " ") for line in wrapped(text, min(self.width, _PROSE), indent)]
 

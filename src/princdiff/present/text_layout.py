@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,31 +13,6 @@ if TYPE_CHECKING:
     from princdiff.present.screen import Screen
 
 GAP = "  "
-# How messages of the library call an argument, and how the command line does.
-_OPTIONS = (
-    (re.compile(r"\bmissing_groups='(\w+)'"), r"--missing-groups \1"),
-    (re.compile(r"\b(missing|dates|permute|error|scale)='(\w+)'"), r"--\1 \2"),
-    (re.compile(r"\bcertify=True\b"), "--certify"),
-    (re.compile(r"\bsample_weight=|(?<![-\w])weights="), "--sample-weight"),
-    (re.compile(r"\b(n|time|random)_(permutations|features|components|jobs|budget|state)="), r"--\1-\2 "),
-    (re.compile(r"\bmin_rows="), "--min-rows "),
-    (re.compile(r"(?<![-\w])exclude=\[('[^']*')\]"), r"--exclude \1"),
-    (re.compile(r"(?<![-\w])(groups|blocks)=(?=')"), r"--\1 "),
-    (re.compile(r"(?<![-\w])(features|exclude|groups|blocks|covariates)="), r"--\1"),
-)
-
-
-def in_options(text: str) -> str:
-    """A message of the library, with arguments called as the command line calls them.
-
-    Examples
-    --------
-    >>> in_options("fill them with missing='impute' or leave the columns out with features=")
-    'fill them with --missing impute or leave the columns out with --features'
-    """
-    for pattern, option in _OPTIONS:
-        text = pattern.sub(option, text)
-    return text
 
 
 def columns_of(text: str) -> int:

@@ -12,6 +12,7 @@ from princdiff.divergences import Divergence, Wasserstein2
 from princdiff.estimators import SPARDA
 from princdiff.inference.permutation_result import PermutationResult
 from princdiff.inference.planning import detectable_effect
+from princdiff.options import option
 from princdiff.result.parts import CertificatePart, PathPart, TestPart
 from princdiff.result.shown import leading_cell, leading_sentence
 from princdiff.tables import Prepared
@@ -56,7 +57,7 @@ def kept_certificate(fit: SPARDA, divergence: Divergence) -> CertificatePart:
     if not isinstance(divergence, Wasserstein2):
         why = "A bound on the best possible direction exists for the squared Wasserstein distance only."
     else:
-        why = "No bound worth telling was found in short time; certify=True takes longer."
+        why = f"No bound worth telling was found in short time; {option('certify', True)} takes longer."
     return CertificatePart("", why)
 
 

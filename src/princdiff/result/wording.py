@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from princdiff.findings import Reason, in_brackets
+from princdiff.options import option
 from princdiff.result.names_in_words import NAMED, cut, group_names, listed, some
 from princdiff.result.readable_figures import number
 from princdiff.result.words_on_directions import distance_sentence, is_nothing, second_contrast
@@ -53,7 +54,7 @@ def _if_independent(result: DifferenceResult) -> str:
         return ""
     return (
         f" This takes all rows as independent; if rows of one {cut(units[0], 40)} belong together, compare "
-        f"with blocks={units[0]!r}."
+        f"with {option('blocks', units[0])}."
     )
 
 

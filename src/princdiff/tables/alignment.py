@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from princdiff.options import option
 from princdiff.tables.frames import Table, listed, plural, renamed, suggestion
 
 # pandas' name for the first column of a file whose header has none for it: the row names.
@@ -60,12 +61,14 @@ def align(
     if exclude is not None:
         unwanted = _excluded(exclude, tables)
         reserved = {**dict.fromkeys(unwanted, "exclude"), **reserved}
-        notes.append(f"Not compared, as exclude= names them: {listed(unwanted, 10)}.")
+        notes.append(f"Not compared, as {option('exclude')} names them: {listed(unwanted, 10)}.")
     if features is not None:
         names = _asked(features, tables, reserved)
         unused = len(set(tables[0].columns) - set(names) - set(reserved))
         if unused:
-            notes.append(f"{plural(unused, 'column')} not compared, as features= does not name them.")
+            notes.append(
+                f"{plural(unused, 'column')} not compared, as {option('features')} does not name them."
+            )
     else:
         if len(tables) == 2:
             _refuse_differences(tables, reserved, left_out)
@@ -135,7 +138,7 @@ def _names(wanted: Any, first: Table) -> list[str]:
 def _asked(features: Any, tables: Sequence[Table], reserved: Mapping[str, str]) -> list[str]:
     names = _names(features, tables[0])
     if not names:
-        raise ValueError("features= names no column")
+        raise ValueError(f"{option('features')} names no column")
     for name in names:
         if name in reserved:
             raise ValueError(f"features: {name!r} is used as {reserved[name]}= and cannot be a feature too")
@@ -174,8 +177,9 @@ def _refuse_differences(
     ]
     them = "it" if sum(map(len, only)) == 1 else "them"
     raise ValueError(
-        f"{'; '.join(found)}{_spelling(*only)}; rename {them}, leave {them} out with exclude=, or name "
-        "the columns to compare with features="
+        f"{'; '.join(found)}{_spelling(*only)}; rename {them}, leave {them} out with "
+        f"{option('exclude')}, or name "
+        f"the columns to compare with {option('features')}"
     )
 
 

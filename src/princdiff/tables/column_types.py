@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.options import option
 from princdiff.tables.column_values import Part, is_code, level_name, numbers_in, parsed, spelled_alike
-from princdiff.tables.dates import NOT_COMPARED, DateError, are_dates, read_dates, varying_parts
+from princdiff.tables.dates import DateError, are_dates, not_compared, read_dates, varying_parts
 from princdiff.tables.frames import listed
 from princdiff.tables.identifiers import (
     ROW_NAMES,
@@ -173,7 +174,7 @@ def _classify(
 
 def _classify_dates(name: str, parts: Sequence[Part], rules: Rules) -> Column:
     if not rules.dates:
-        return Column(name, reason=NOT_COMPARED)
+        return Column(name, reason=not_compared())
     if not all(part.kind in ("date", "empty") or are_dates(part.levels) for part in parts):
         return Column(name, reason="dates in one table, something else in the other")
     try:
@@ -236,7 +237,7 @@ def _once(values: NDArray) -> str:
 
 def is_about_rows(reason: str) -> bool:
     """Whether a column was left out because it names or dates rows."""
-    return reason.startswith(_IDENTIFIER) or reason == NOT_COMPARED
+    return reason.startswith(_IDENTIFIER) or reason == not_compared()
 
 
 def is_about_units(reason: str) -> bool:
@@ -247,7 +248,7 @@ def is_about_units(reason: str) -> bool:
 def _units_reason(name: str) -> str:
     return (
         f"{_UNITS} that have several rows each, all in one group: if these rows belong "
-        f"together, say so with blocks={name!r}"
+        f"together, say so with {option('blocks', name)}"
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from princdiff.options import option
 from princdiff.tables.column_values import Part
 
 _DATE = re.compile(
@@ -29,8 +30,12 @@ _TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?")
 PARTS = ("year", "month", "weekday", "hour", "days")
 """What dates become; weekdays count from Monday, 0, and days from the first date in the table."""
 
-NOT_COMPARED = "dates and times are not compared unless dates='parts'"
 """Why dates are left out by default."""
+
+
+def not_compared() -> str:
+    """Why dates are left out where nobody asked for them."""
+    return f"dates and times are not compared unless {option('dates', 'parts')}"
 
 
 class DateError(ValueError):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.options import option
 from princdiff.tables.column_info import ColumnInfo
 from princdiff.tables.column_types import Column
 from princdiff.tables.encoding import Coding
@@ -91,8 +92,8 @@ def refuse_faults(columns: Sequence[Column]) -> None:
     if faults:
         raise ValueError(
             f"{'; '.join(faults[:5])}{f'; and {len(faults) - 5} more columns' if len(faults) > 5 else ''}: "
-            "replace such entries by numbers or leave them empty, or leave the column out with exclude=; if "
-            "they are categories, make the column one (pandas: astype('category'))"
+            "replace such entries by numbers or leave them empty, or leave the column out with "
+            f"{option('exclude')}; if they are categories, make the column one (pandas: astype('category'))"
         )
 
 
@@ -102,7 +103,7 @@ def refuse_infinite(pool: Pool, layout: Layout) -> None:
     if infinite:
         raise ValueError(
             f"infinite values in {plural(len(infinite), 'column')}: {_counted(infinite, layout)}; "
-            "replace them by numbers, or leave the columns out with exclude="
+            "replace them by numbers, or leave the columns out with " + option("exclude")
         )
 
 
@@ -115,7 +116,7 @@ def refuse_few_rows(roles: Roles, least: int) -> None:
         if size < least
     ]
     if few:
-        raise ValueError(f"{_joined(few, 5)}, fewer than min_rows={least}")
+        raise ValueError(f"{_joined(few, 5)}, fewer than {option('min_rows', least)}")
 
 
 def refuse_missing(holes: Mapping[str, NDArray], layout: Layout, roles: Roles) -> None:
@@ -131,8 +132,10 @@ def refuse_missing(holes: Mapping[str, NDArray], layout: Layout, roles: Roles) -
     affected = layout.n_rows - len(rows_without(holes, layout.n_rows))
     raise MissingValuesError(
         f"missing values in {plural(len(holes), 'column')} ({affected} of {layout.n_rows} rows): use "
-        "missing='impute' to fill and mark them, so that a changed rate of missing values is compared too, "
-        "missing='drop' to leave these rows out, or exclude= to leave the columns out. They are in "
+        f"{option('missing', 'impute')} to fill and mark them, so that a changed rate of missing "
+        "values is compared too, "
+        f"{option('missing', 'drop')} to leave these rows out, or {option('exclude')} to leave the "
+        "columns out. They are in "
         f"{_joined(columns, 5)} (rows count from 0)"
     )
 
@@ -143,7 +146,7 @@ def refuse_new_missing(holes: Mapping[str, NDArray], layout: Layout) -> None:
         columns = plural(len(holes), "column")
         raise ValueError(
             f"missing values in {columns} that had none before: {_counted(holes, layout)}; leave "
-            "these rows out with missing='drop', or fill them"
+            f"these rows out with {option('missing', 'drop')}, or fill them"
         )
 
 
@@ -160,7 +163,7 @@ def refuse_gaps(gaps: Mapping[str, NDArray], layout: Layout) -> None:
     if gaps:
         raise ValueError(
             f"missing values in {_counted(gaps, layout)}: these are not filled; supply them, "
-            "or leave the rows out with missing='drop'"
+            f"or leave the rows out with {option('missing', 'drop')}"
         )
 
 
@@ -194,7 +197,9 @@ def note_left_out(left_out: Mapping[str, str], used: Sequence[str], notes: list[
         )
     sentence = f"{plural(len(left_out), 'column')} left out: {columns}."
     notes.append(sentence)
-    warnings.warn(f"{sentence[:-1]}; name columns in features= to choose yourself", UserWarning, stacklevel=3)
+    warnings.warn(
+        f"{sentence[:-1]}; name columns in {option('features')} to choose yourself", UserWarning, stacklevel=3
+    )
 
 
 def note_remarks(columns: Sequence[Column], notes: list[str]) -> None:
@@ -216,8 +221,8 @@ def note_dropped(kept: NDArray, holes: Mapping[str, NDArray], roles: Roles, note
     for name, rest in zip(roles.groups, after, strict=True):
         if not rest:
             raise ValueError(
-                f"missing='drop' leaves no row of group {name!r}: missing values in {columns}; "
-                "leave such columns out with exclude=, or use missing='impute'"
+                f"{option('missing', 'drop')} leaves no row of group {name!r}: missing values in {columns}; "
+                f"leave such columns out with {option('exclude')}, or use {option('missing', 'impute')}"
             )
     lost = ", ".join(
         f"{gone} of {size} in {name!r}"

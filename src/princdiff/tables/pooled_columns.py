@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from princdiff.data.scratch import ScratchFile
 from princdiff.data.stored_columns import Feature, StoredColumn, StoredColumns
+from princdiff.options import option
 from princdiff.tables.column_types import Column, Rules, classify, two_valued
 from princdiff.tables.column_values import Part, read_column, text_part
 from princdiff.tables.frames import Table, listed
@@ -217,7 +218,7 @@ def _without_frame(table: Table) -> Table:
     if wrong:
         raise ValueError(
             f"the other table is sparse, so {table.label} must hold numbers only: {listed(wrong)} do not; "
-            "leave them out with exclude="
+            f"leave them out with {option('exclude')}"
         )
     numbers = np.column_stack([part.as_numbers() for part in parts.values()])
     return replace(table, values=sp.csr_matrix(numbers))

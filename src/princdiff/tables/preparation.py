@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from princdiff.data.validate import check_choice
+from princdiff.options import option
 from princdiff.tables import messages
 from princdiff.tables.alignment import align
 from princdiff.tables.column_info import ColumnInfo, describe
@@ -353,9 +354,11 @@ def _filled(
 
 def _read_all(X: Any, Y: Any, groups: Any, memory: int | None) -> list[Table]:
     if Y is None and groups is None:
-        raise ValueError("one table alone has nothing to differ from: pass a second table, or groups=")
+        raise ValueError(
+            f"one table alone has nothing to differ from: pass a second table, or {option('groups')}"
+        )
     if Y is not None and groups is not None:
-        raise ValueError("pass two tables, or one table with groups=, not both")
+        raise ValueError(f"pass two tables, or one table with {option('groups')}, not both")
     if Y is None:
         return [open_table(X, "X", memory)]
     tables = [open_table(X, "X", memory), open_table(Y, "Y", memory)]

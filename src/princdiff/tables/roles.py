@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from princdiff.data.labels import HELD_OUT
 from princdiff.data.validate import bring_near_one, refuse_other_order
+from princdiff.options import option
 from princdiff.tables.column_types import Rules
 from princdiff.tables.column_values import level_name, read_column, spelled_alike
 from princdiff.tables.encoding import codings_of, expand, feature_names
@@ -283,7 +284,8 @@ def group_codes(labels: pd.Series, where: Callable[[int], str]) -> tuple[NDArray
     if len(missing):
         raise ValueError(
             f"groups: {plural(len(missing), 'row')} without a label, the first is {where(int(missing[0]))}; "
-            "give these rows a label, or use missing_groups='drop' to leave them out (in text files NA, null "
+            f"give these rows a label, or use {option('missing_groups', 'drop')} to leave them out "
+            "(in text files NA, null "
             "and the like count as missing)"
         )
     if len(set(names)) < len(names):

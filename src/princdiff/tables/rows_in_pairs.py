@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from princdiff.options import option
 from princdiff.tables.frames import Table
 from princdiff.tables.lazy_columns import LazyColumns
 from princdiff.tables.units import names_individuals
@@ -71,7 +72,7 @@ def note_matched(
         if count:
             notes.append(
                 f"Column {name!r}: {count} values occur once in every group. If these are the same persons, "
-                f"things or days, blocks={name!r} compares each with itself (the paired test)."
+                f"things or days, {option('blocks', name)} compares each with itself (the paired test)."
             )
             return
 

@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from princdiff.options import option
+
 # From the most to the least likely unit of replication; "orig" is Seurat's orig.ident.
 _UNITS = (
     *("donor", "patient", "subject", "individual", "participant", "person", "mouse", "animal", "embryo"),
@@ -77,7 +79,7 @@ def units_advice(column: str, crossed: bool) -> str:
         else ("whole", "has each of its values in one group")
     )
     looks = f"{column!r} of obs, which {why}, looks like donors or batches"
-    return f"{looks}: use blocks={column!r}, permute={how!r}"
+    return f"{looks}: use {option('blocks', column)}, {option('permute', how)}"
 
 
 def warn_of_cells_without_blocks(
