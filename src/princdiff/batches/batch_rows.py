@@ -166,7 +166,7 @@ def _periods_of(source: Table, time: str, every: str) -> tuple[NDArray, list[str
     if part.kind != "date" and not (part.codes is not None and are_dates(part.levels)):
         raise ValueError(f"time: column {time!r} holds no dates ({part.remark or part.kind})")
     try:
-        dates = read_dates([part])
+        dates, _ = read_dates([part])
     except DateError as error:
         raise ValueError(f"time: column {time!r}: {error}") from error
     missing = np.isnat(dates)

@@ -13,6 +13,8 @@ import numpy as np
 
 from princdiff.options import option
 from princdiff.tables.frames import Table, listed, plural, renamed, suggestion
+from princdiff.tables.lazy_columns import LazyColumns
+from princdiff.tables.spelling import joined_in_words, visible
 
 # pandas' name for the first column of a file whose header has none for it: the row names.
 _ROW_NAMES = "Unnamed: 0"
@@ -57,6 +59,7 @@ def align(
     ('u', 'v')
     """
     tables = _matched_by_position(list(tables), notes)
+    tables = [tables[0], *(_spelled_as(table, tables[0].columns, notes) for table in tables[1:])]
     left_out: dict[str, str] = {}
     if exclude is not None:
         unwanted = _excluded(exclude, tables)
@@ -80,6 +83,7 @@ def matching(table: Table, columns: Sequence[str], notes: list[str]) -> Table:
     """A later table with the columns of earlier ones."""
     if not table.named and len(table.columns) == len(columns):
         table = renamed(table, columns)
+    table = _spelled_as(table, columns, notes)
     known = set(table.columns)
     absent = [name for name in columns if name not in known]
     if absent:
@@ -89,6 +93,17 @@ def matching(table: Table, columns: Sequence[str], notes: list[str]) -> Table:
     if unused:
         notes.append(f"{plural(unused, 'column')} of {table.label} not used.")
     return table.take(columns)
+
+
+def _spelled_as(table: Table, columns: Sequence[str], notes: list[str]) -> Table:
+    """A table whose names are spelled as those of another one that look the same."""
+    only, other = set(table.columns) - set(columns), set(columns) - set(table.columns)
+    wanted = {visible(name): name for name in other}
+    names = {name: wanted[visible(name)] for name in only if visible(name) in wanted}
+    if not names or len(set(names.values())) < len(names) or isinstance(table.values, LazyColumns):
+        return table
+    notes.append(f"{table.label}, names of columns: {joined_in_words(names)}.")
+    return renamed(table, [names.get(name, name) for name in table.columns])
 
 
 def _columns(names: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.options import option
-from princdiff.tables.column_values import Part, is_code, level_name, numbers_in, parsed, spelled_alike
+from princdiff.tables.column_values import Part, is_code, level_name, numbers_in, parsed
 from princdiff.tables.dates import DateError, are_dates, not_compared, read_dates, varying_parts
 from princdiff.tables.frames import listed
 from princdiff.tables.identifiers import (
@@ -26,6 +26,8 @@ from princdiff.tables.identifiers import (
     names_units,
 )
 from princdiff.tables.levels import MAX_LEVELS, Levels
+from princdiff.tables.precision import Precision, to_common_precision
+from princdiff.tables.spelling import joined_in_words, seen_alike, spelled_alike, truth_values, zeros_restored
 
 _IDENTIFIER = "looks like an identifier: every value occurs once"
 _UNITS = "names persons or other units"
@@ -69,6 +71,8 @@ class Column:
         What is wrong in the column and has to be corrected by the user.
     remark : str
         What was converted.
+    precision : Precision or None
+        To which numbers were rounded.
     """
 
     name: str
@@ -79,6 +83,7 @@ class Column:
     missing: NDArray[np.intp] | None = None
     fault: str = ""
     remark: str = ""
+    precision: Precision | None = None
 
     @property
     def usable(self) -> bool:
@@ -167,7 +172,7 @@ def _classify(
     if any(part.kind == "number" and part.codes is None for part in parts):
         if not _are_codes(parts):
             return Column(name, fault=_disagreement(name, parts, labels))
-        # One table has the code 007, the other happens to have none with leading zeros.
+        # One table has the code 007 as text or the category 7, the other numbers.
         parts = [part.as_codes() if part.kind == "number" else part for part in parts]
     return _classify_levels(name, parts, groups, where, rules)
 
@@ -178,14 +183,19 @@ def _classify_dates(name: str, parts: Sequence[Part], rules: Rules) -> Column:
     if not all(part.kind in ("date", "empty") or are_dates(part.levels) for part in parts):
         return Column(name, reason="dates in one table, something else in the other")
     try:
-        dates = read_dates(parts)
+        dates, remark = read_dates(parts)
     except DateError as error:
         return Column(name, reason=str(error))
-    return Column(name, dates=dates) if varying_parts(dates) else Column(name, reason="holds one date only")
+    if not varying_parts(dates):
+        return Column(name, reason="holds one date only")
+    return Column(name, dates=dates, remark=remark)
 
 
 def _are_codes(parts: Sequence[Part]) -> bool:
-    """Whether text is digits with leading zeros here and whole numbers there."""
+    """Whether numbers of one table are codes with leading zeros, or declared categories, in the other."""
+    levels = [part for part in parts if part.kind not in ("number", "empty")]
+    if all(part.kind == "category" and not np.isnan(parsed(part.levels)).any() for part in levels):
+        return True
     texts = [level for part in parts if part.kind == "text" for level in part.levels]
     numbers = np.concatenate([part.as_numbers() for part in parts if part.kind == "number"])
     numbers = numbers[~np.isnan(numbers)]
@@ -222,11 +232,12 @@ def _classify_numbers(name: str, parts: Sequence[Part], groups: NDArray, asked: 
         return Column(name, reason=_once(numbers))
     if not asked and whole and names_units(name, numbers, groups):
         return Column(name, reason=_units_reason(name))
-    two = two_valued(numbers)
-    remark = _remark(parts)
+    numbers, grid, rounded = to_common_precision(numbers, groups)
+    two = two_valued(numbers, grid)
+    remark = "; ".join(filter(None, (_remark(parts), rounded)))
     if not two and whole and names_code(name) and not remark:
         remark = _MAYBE_CODES
-    return Column(name, numbers=None if two else numbers, levels=two, remark=remark)
+    return Column(name, numbers=None if two else numbers, levels=two, remark=remark, precision=grid)
 
 
 def _once(values: NDArray) -> str:
@@ -252,7 +263,7 @@ def _units_reason(name: str) -> str:
     )
 
 
-def two_valued(numbers: NDArray) -> Levels | None:
+def two_valued(numbers: NDArray, precision: Precision | None = None) -> Levels | None:
     """A column that only ever holds 1 or 2 tells two kinds of rows apart; one of 0 and 1 does so already."""
     values = numbers[~np.isnan(numbers)]
     if len(values) < _TWO_VALUED_ROWS:
@@ -263,13 +274,18 @@ def two_valued(numbers: NDArray) -> Levels | None:
     if not ((values == low) | (values == high)).all():
         return None
     codes = np.where(np.isnan(numbers), -1, numbers == high).astype(np.intp)
+    if precision is not None and precision.kind == "single":
+        # As float32 the value .1 has the name 0.1.
+        low, high = np.float32(low), np.float32(high)
     return Levels(codes, (level_name(low), level_name(high)))
 
 
 def _classify_levels(
     name: str, parts: Sequence[Part], groups: NDArray, where: Callable[[int], str], rules: Rules
 ) -> Column:
+    parts, joined = _joined_spellings(parts)
     levels, remark = _pooled_levels(parts)
+    levels, padded = _with_zeros(levels, groups)
     declared = all(part.kind in _DECLARED for part in parts)
     if not declared:
         if are_dates(levels.names):
@@ -297,9 +313,43 @@ def _classify_levels(
         return Column(name, reason=f"free text or too many categories ({count} different values)")
     alike = spelled_alike(levels.names)
     if alike:
-        remark = f"{alike[0]!r} and {alike[1]!r} differ in spaces or capitals only, and are two categories"
-    remarks = (_remark(part for part in parts if part.kind != "number"), remark)
+        remark = f"{alike[0]!r} and {alike[1]!r} differ in capitals only, and are two categories"
+    remarks = (_remark(part for part in parts if part.kind != "number"), joined, padded, remark)
     return Column(name, levels=levels, remark="; ".join(filter(None, remarks)))
+
+
+def _joined_spellings(parts: Sequence[Part]) -> tuple[Sequence[Part], str]:
+    """Levels that look the same, or mean the same where the other table has booleans, under one name."""
+    if any(part.kind == "boolean" for part in parts):
+        words = truth_values([level for part in parts if part.kind == "text" for level in part.levels])
+        renamed = {word: value for word, value in words.items() if word != value}
+        if renamed:
+            shown = listed(renamed)
+            return [part.with_levels_named(renamed) for part in parts], f"{shown} taken for true and false"
+    names = seen_alike(dict.fromkeys(level for part in parts for level in part.levels))
+    if not names:
+        return parts, ""
+    return [part.with_levels_named(names) for part in parts], joined_in_words(names)
+
+
+def _with_zeros(levels: Levels, groups: NDArray) -> tuple[Levels, str]:
+    """Codes of which some groups lost the leading zeros."""
+    if not any(map(is_code, levels.names)):
+        return levels, ""
+    present = np.zeros((len(levels.names), int(groups.max()) + 1), dtype=bool)
+    there = levels.codes >= 0
+    present[levels.codes[there], groups[there]] = True
+    restored = zeros_restored(levels.names, present)
+    if not restored:
+        return levels, ""
+    names = [restored.get(name, name) for name in levels.names]
+    order = sorted(set(names))
+    places = np.array([*(order.index(name) for name in names), -1])
+    before, after = next(iter(restored.items()))
+    return (
+        replace(levels, codes=places[levels.codes], names=tuple(order)),
+        f"codes without leading zeros in one group got them back, as {before!r} is {after!r} in another",
+    )
 
 
 def _pooled_levels(parts: Sequence[Part]) -> tuple[Levels, str]:

@@ -8,7 +8,7 @@ columns.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pandas.api import types
 
 from princdiff.tables.frames import BIG_NUMBERS, as_float, has_big_numbers
+from princdiff.tables.spelling import visible
 
 _CODE = re.compile(r"[+-]?0\d")
 _LONG = re.compile(r"[+-]?\d{16,}")
@@ -77,6 +78,17 @@ class Part:
         levels = [level_name(value) for value in values[~gaps]]
         return replace(self, kind="text", numbers=None, codes=np.where(gaps[codes], -1, codes), levels=levels)
 
+    def with_levels_named(self, names: Mapping[str, str]) -> Part:
+        """Some levels under other names, those that get the same one joined."""
+        if self.codes is None or not any(level in names for level in self.levels):
+            return self
+        renamed = [names.get(level, level) for level in self.levels]
+        if self.ordered:
+            # All declared levels stay, whether used or not; of two that are one there is no order.
+            return replace(self, levels=renamed) if len(set(renamed)) == len(renamed) else self
+        merged = _merged(self.codes, renamed, self.kind)
+        return replace(self, codes=merged.codes, levels=merged.levels)
+
     def is_missing(self) -> NDArray[np.bool_]:
         """Whether each row has no value."""
         if self.dates is not None:
@@ -93,22 +105,6 @@ def level_name(value: Any) -> str:
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return str(int(value))
     return str(value)
-
-
-def spelled_alike(names: Sequence[str]) -> list[str]:
-    """Names that are the same but for spaces and capitals, the first such pair; often one thing typed twice.
-
-    Examples
-    --------
-    >>> spelled_alike(["Yes", "no", "yes "])
-    ['Yes', 'yes ']
-    """
-    seen: dict[str, str] = {}
-    for name in names:
-        other = seen.setdefault(" ".join(name.split()).casefold(), name)
-        if other != name:
-            return [other, name]
-    return []
 
 
 def read_column(series: pd.Series) -> Part:
@@ -189,7 +185,7 @@ def _categories(series: pd.Series) -> Part:
         return _dates(series.astype(categories.dtype))
     names = [level_name(value) for value in categories]
     codes = series.cat.codes.to_numpy()
-    if series.cat.ordered and all(map(str.strip, names)) and len(set(names)) == len(names):
+    if series.cat.ordered and all(map(visible, names)) and len(set(names)) == len(names):
         kind: Kind = "category" if (codes >= 0).any() else "empty"
         return Part(kind, len(codes), codes=codes.astype(np.intp), levels=names, ordered=True)
     return _merged(codes, names, "category")
@@ -198,13 +194,13 @@ def _categories(series: pd.Series) -> Part:
 def _merged(codes: NDArray, names: list[str], kind: Kind) -> Part:
     """Levels that occur and are not blank, each once; the others are missing values."""
     used = np.bincount(codes[codes >= 0], minlength=len(names)) > 0
-    if used.all() and all(map(str.strip, names)) and len(set(names)) == len(names) > 0:
+    if used.all() and all(map(visible, names)) and len(set(names)) == len(names) > 0:
         return Part(kind, len(codes), codes=codes.astype(np.intp, copy=False), levels=names)
     position: dict[str, int] = {}
     # The last entry answers for code -1.
     renumbered = np.full(len(names) + 1, -1, dtype=np.intp)
     for old in np.flatnonzero(used):
-        if names[old].strip():
+        if visible(names[old]):
             renumbered[old] = position.setdefault(names[old], len(position))
     if not position:
         return Part("empty", len(codes))
@@ -254,6 +250,9 @@ def parsed(levels: Sequence[str]) -> NDArray[np.float64]:
     """Each level as a number, NaN where it is none."""
     numbers = np.array(pd.to_numeric(pd.Series(levels, dtype=object), errors="coerce"), dtype=np.float64)
     numbers[[is_code(level) for level in levels]] = np.nan
+    # pandas knows what is a number, but misreads the last digit of one in three.
+    found = np.flatnonzero(np.isfinite(numbers)).tolist()
+    numbers[found] = [float(levels[place]) for place in found]
     return numbers
 
 

@@ -21,6 +21,8 @@ from princdiff.tables.dates import DateError, are_dates, date_parts, read_dates,
 from princdiff.tables.frames import listed
 from princdiff.tables.levels import OTHER, Levels
 from princdiff.tables.pooled_columns import Pool
+from princdiff.tables.precision import Precision
+from princdiff.tables.spelling import visible
 
 _BLOCK_ROWS = 4096
 _HEAD_ROWS = 1000
@@ -62,6 +64,9 @@ class Coding:
         What missing numbers become (of dates: days since `start`); None where there were none.
     indicator : bool
         Whether missing values have a feature of their own.
+    precision : str
+        To what the numbers of the column were rounded, where some were kept less exactly than others: "single
+        precision", "6 decimals", "15 digits".
 
     Examples
     --------
@@ -84,8 +89,11 @@ class Coding:
     start: str = ""
     fill: float | None = None
     indicator: bool = False
+    precision: str = ""
 
     def __post_init__(self) -> None:
+        if self.precision:
+            Precision.parse(self.precision)
         # Lists come from JSON files.
         object.__setattr__(self, "levels", None if self.levels is None else tuple(self.levels))
         object.__setattr__(self, "parts", tuple(self.parts))
@@ -178,7 +186,8 @@ def codings_of(pool: Pool, holes: Mapping[str, NDArray]) -> list[Coding]:
             place = places[name]
             fill = _median(by_column, place, whole=bool(flags[place])) if name in holes else None
             kind: ColumnType = "flag" if flags[place] else "number"
-            codings.append(Coding(name, kind, fill=fill, indicator=name in holes))
+            grid = str(pool.precision.get(name, ""))
+            codings.append(Coding(name, kind, fill=fill, indicator=name in holes, precision=grid))
     return codings
 
 
@@ -393,7 +402,8 @@ def recode(part: Part, coding: Coding) -> tuple[NDArray, list[str]]:
         kind = "numbers" if coding.levels is None else "categories"
         raise ValueError(f"column {coding.column!r} held {kind}, but now holds {part.remark or part.kind}")
     if coding.levels is None:
-        return part.as_numbers(), []
+        numbers = part.as_numbers()
+        return (Precision.parse(coding.precision).rounded(numbers) if coding.precision else numbers), []
     codes, levels = part.codes, list(part.levels)
     if part.kind == "empty":
         return np.full(part.size, -1), []
@@ -401,6 +411,7 @@ def recode(part: Part, coding: Coding) -> tuple[NDArray, list[str]]:
         values, codes = np.unique(part.as_numbers(), return_inverse=True)
         levels = [level_name(value) for value in values]
     known = {level: code for code, level in enumerate(coding.levels)}
+    known |= {name: known[level] for name, level in _other_spellings(levels, known).items()}
     strange = len(coding.levels) if coding.pooled else -2
     if part.codes is None:
         known["nan"] = -1
@@ -414,10 +425,16 @@ def recode(part: Part, coding: Coding) -> tuple[NDArray, list[str]]:
     return np.array([*(known.get(level, strange) for level in levels), -1])[codes], unknown
 
 
+def _other_spellings(levels: Sequence[str], known: Mapping[str, int]) -> dict[str, str]:
+    """Levels that look like one that is known."""
+    seen = {visible(level): level for level in known}
+    return {level: seen[visible(level)] for level in levels if level not in known and visible(level) in seen}
+
+
 def _recode_dates(part: Part, coding: Coding) -> NDArray[np.datetime64]:
     if part.kind not in ("date", "empty") and not (part.codes is not None and are_dates(part.levels)):
         raise ValueError(f"column {coding.column!r} held dates, but now holds {part.remark or part.kind}")
     try:
-        return read_dates([part])
+        return read_dates([part])[0]
     except DateError as error:
         raise ValueError(f"column {coding.column!r}: {error}") from error

@@ -102,7 +102,7 @@ def encode(source: Any, codings: Sequence[Coding], *, missing: Missing = "error"
 
 def _recoded(table: Table, codings: Sequence[Coding], notes: list[str]) -> Pool:
     order = [coding.column for coding in codings]
-    plain = all(coding.levels is None and coding.type != "date" for coding in codings)
+    plain = all(c.levels is None and c.type != "date" and not c.precision for c in codings)
     if not isinstance(table.values, pd.DataFrame) and plain:
         return Pool(order, table.values, order)
     levels: dict[str, Levels] = {}

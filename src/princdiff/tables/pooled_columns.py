@@ -25,6 +25,7 @@ from princdiff.tables.frames import Table, listed
 from princdiff.tables.identifiers import names_identifier
 from princdiff.tables.lazy_columns import MOST_TEXTS, LazyColumns
 from princdiff.tables.levels import Levels
+from princdiff.tables.precision import Precision, has_mixed_precision, to_common_precision
 
 # Rows that are looked at first, to find the few columns that may hold two values only.
 _HEAD = 200
@@ -46,6 +47,8 @@ class Pool:
         Levels of each column of categories.
     dates : dict
         Dates (n_rows,) of each column of dates, missing ones NaT.
+    precision : dict
+        To what the numbers of a column were rounded, where they were kept with different precision.
     """
 
     order: Sequence[str]
@@ -53,6 +56,7 @@ class Pool:
     numeric: Sequence[str]
     levels: Mapping[str, Levels] = field(default_factory=dict)
     dates: Mapping[str, NDArray[np.datetime64]] = field(default_factory=dict)
+    precision: Mapping[str, Precision] = field(default_factory=dict)
 
     def take_rows(self, keep: NDArray) -> Pool:
         """Some of the rows."""
@@ -111,7 +115,7 @@ def gather(
         tables = [_without_frame(table) for table in tables]
     names = tables[0].columns
     if not any(table.is_frame for table in tables):
-        return Pool(names, _stacked([table.values for table in tables]), names), []
+        return _of_common_precision(Pool(names, _stacked([table.values for table in tables]), names), groups)
     frames = [table.frame() for table in tables]
     if all(isinstance(frame, pd.DataFrame) and _is_floats(frame) for frame in frames) and not any(
         map(names_identifier, names)
@@ -119,7 +123,8 @@ def gather(
         # One block: ten thousand columns need not be looked at one by one. A copy, as pandas' is read-only.
         dtype = _float_type(dtype for frame in frames for dtype in frame.dtypes)
         matrix = np.concatenate([frame.to_numpy(dtype) for frame in frames])
-        return _with_two_valued(Pool(names, matrix, names)), []
+        pool, remarks = _of_common_precision(Pool(names, matrix, names), groups)
+        return _with_two_valued(pool), remarks
     labels = [table.label for table in tables]
     budgets = [frame.memory for frame in frames if isinstance(frame, LazyColumns)]
     store = ColumnStore(min(budgets)) if budgets else None
@@ -182,7 +187,10 @@ def _with_two_valued(pool: Pool) -> Pool:
         warnings.simplefilter("ignore", RuntimeWarning)  # columns that begin with NaN
         low, high = np.nanmin(head, axis=0), np.nanmax(head, axis=0)
     possible = np.flatnonzero(((head == low) | (head == high) | np.isnan(head)).all(axis=0)).tolist()
-    found = {pool.numeric[place]: two_valued(pool.numbers[:, place]) for place in possible}
+    found = {
+        pool.numeric[place]: two_valued(pool.numbers[:, place], pool.precision.get(pool.numeric[place]))
+        for place in possible
+    }
     levels = {name: column for name, column in found.items() if column is not None}
     return replace(pool.without(list(levels)), order=pool.order, levels=levels) if levels else pool
 
@@ -201,6 +209,32 @@ def _stacked(blocks: Sequence[Any]) -> NDArray | sp.csr_matrix:
     if any(sp.issparse(block) for block in blocks):
         return sp.vstack([sp.csr_matrix(block) for block in blocks], format="csr")
     return np.concatenate(blocks)
+
+
+def _of_common_precision(pool: Pool, groups: NDArray) -> tuple[Pool, list[Column]]:
+    """A table of numbers whose columns have one precision each, and what is to be said of them."""
+    numbers = pool.numbers
+    if isinstance(numbers, StoredColumns):
+        return pool, []
+    if sp.issparse(numbers):
+        # Entries of a sparse matrix were made together: they are looked at as one column.
+        entries, grid, remark = to_common_precision(numbers.data, np.repeat(groups, np.diff(numbers.indptr)))
+        rounded: Any = numbers
+        if grid is not None:
+            rounded = sp.csr_matrix((entries, numbers.indices, numbers.indptr), shape=numbers.shape)
+        found = [Column(name, remark=remark, precision=grid) for name in pool.numeric if remark]
+    elif not has_mixed_precision(numbers, groups):
+        return pool, []
+    else:
+        rounded, found = numbers.copy(), []
+        for place, name in enumerate(pool.numeric):
+            rounded[:, place], grid, remark = to_common_precision(numbers[:, place], groups)
+            found.append(Column(name, remark=remark, precision=grid))
+    return replace(pool, numbers=rounded, precision=_precision(found)), [c for c in found if c.remark]
+
+
+def _precision(columns: Sequence[Column]) -> dict[str, Precision]:
+    return {column.name: column.precision for column in columns if column.precision is not None}
 
 
 def _without_frame(table: Table) -> Table:
@@ -233,9 +267,8 @@ def _pool(columns: Sequence[Column], n_rows: int) -> Pool:
     levels = {column.name: column.levels for column in columns if column.levels is not None}
     dates = {column.name: column.dates for column in columns if column.dates is not None}
     used = {*numeric, *levels, *dates}
-    return Pool(
-        [column.name for column in columns if column.name in used], numbers, list(numeric), levels, dates
-    )
+    order = [column.name for column in columns if column.name in used]
+    return Pool(order, numbers, list(numeric), levels, dates, _precision(columns))
 
 
 def bad_cells(pool: Pool, *, infinite: bool) -> dict[str, NDArray]:

@@ -19,12 +19,13 @@ from princdiff.data.labels import HELD_OUT
 from princdiff.data.validate import bring_near_one, refuse_other_order
 from princdiff.options import option
 from princdiff.tables.column_types import Rules
-from princdiff.tables.column_values import level_name, read_column, spelled_alike
+from princdiff.tables.column_values import level_name, read_column
 from princdiff.tables.encoding import codings_of, expand, feature_names
 from princdiff.tables.frames import Table, decoded, listed, plural, suggestion
 from princdiff.tables.levels import OTHER
 from princdiff.tables.pooled_columns import bad_cells, gather
 from princdiff.tables.readers import read, stem
+from princdiff.tables.spelling import joined_in_words, seen_alike, spelled_alike, visible
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,13 +159,14 @@ def assign_roles(
         notes: list[str] = []
         if missing_groups == "drop":
             labels, layout = _labelled(labels, layout, notes)
-        roles = Roles(*group_codes(labels, layout.where), reserved, notes=notes)
+        roles = Roles(*group_codes(_of_one_spelling(labels, notes), layout.where), reserved, notes=notes)
     if weights is not None:
         values = _weights(_vector(weights, "sample_weight", tables, layout, roles.reserved))
         _note_gaps(roles, "sample_weight", np.isnan(values))
         roles = replace(roles, weights=values)
     if blocks is not None:
-        blocked = pd.factorize(_vector(blocks, "blocks", tables, layout, roles.reserved))[0]
+        labels = _vector(blocks, "blocks", tables, layout, roles.reserved)
+        blocked = pd.factorize(_of_one_spelling(labels, roles.notes))[0]
         _note_gaps(roles, "blocks", blocked < 0)
         roles = replace(roles, blocks=blocked)
     if covariates is not None:
@@ -301,12 +303,24 @@ def group_codes(labels: pd.Series, where: Callable[[int], str]) -> tuple[NDArray
     alike = spelled_alike(names)
     if alike:
         warnings.warn(
-            f"groups {alike[0]!r} and {alike[1]!r} differ in spaces or capitals only, and count as two",
+            f"groups {alike[0]!r} and {alike[1]!r} differ in capitals only, and count as two",
             stacklevel=2,
         )
     order = _label_order(labels, list(values), names)
     codes = np.argsort(order)[found].astype(np.uint8)
     return codes, tuple(names[position] for position in order)
+
+
+def _of_one_spelling(labels: pd.Series, notes: list[str]) -> pd.Series:
+    """Labels that look the same as one."""
+    names = seen_alike(label for label in _factorized(labels)[1] if isinstance(label, str))
+    if not names:
+        return labels
+    notes.append(f"Column of groups or blocks: {joined_in_words(names)}.")
+    if isinstance(labels.dtype, pd.CategoricalDtype):
+        order = dict.fromkeys(names.get(level, level) for level in labels.cat.categories)
+        return pd.Series(pd.Categorical(labels.astype(object).replace(names), categories=list(order)))
+    return labels.astype(object).replace(names)
 
 
 def _factorized(labels: pd.Series) -> tuple[NDArray[np.intp], Any]:
@@ -322,7 +336,7 @@ def _factorized(labels: pd.Series) -> tuple[NDArray[np.intp], Any]:
 
 def _unlabelled(found: NDArray[np.intp], names: Sequence[str]) -> NDArray[np.intp]:
     """Rows whose label is missing or blank; -1 stands for a missing one."""
-    blank = np.array([not name.strip() for name in names] + [True])
+    blank = np.array([not visible(name) for name in names] + [True])
     return np.flatnonzero(blank[found])
 
 
