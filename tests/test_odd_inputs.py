@@ -93,12 +93,11 @@ def test_an_index_in_another_order_is_not_ignored(name):
     permutation_test(frame, **{**entries, name: given[name]}, **QUICK)
 
 
-def test_covariates_that_determine_the_groups_are_said_to():
+def test_covariates_that_determine_the_groups_are_refused():
     frame, groups = table()
     frame["site"] = np.where(groups == "a", "north", "south")
-    with pytest.warns(UserWarning, match="the covariates determine which rows belong to 'a' and 'b'"):
-        result = compare(frame, groups=groups, covariates="site", **QUICK)
-    assert sum("the covariates determine" in note for note in result.notes) == 1
+    with pytest.raises(ValueError, match="the groups do not overlap in the covariate 'site = south'"):
+        compare(frame, groups=groups, covariates="site", **QUICK)
 
 
 def test_durations_are_numbers_of_days():

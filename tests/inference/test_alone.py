@@ -123,7 +123,7 @@ def test_donors_are_the_units_of_chance():
     rows, codes, blocks = donors(4, 0.0)
     assert len(named(alone_test(rows, labellings_of(codes)))) > 0
     scheme = Scheme(codes, 999, 0, blocks=blocks, permute="whole")
-    whole = Relabellings(scheme, 2, blocks=blocks, whole=True)
+    whole = Relabellings(scheme, 2)
     assert named(alone_test(rows, whole)) == set()
     rows[codes == 1, 3] += 6.0
     assert named(alone_test(rows, whole)) == {3}
@@ -137,7 +137,7 @@ def test_pairs_take_out_what_they_share():
     rows[codes == 1, 2] += 0.8
     assert named(alone_test(rows, labellings_of(codes))) == set()
     scheme = Scheme(codes, 499, 0, blocks=blocks)
-    assert named(alone_test(rows, Relabellings(scheme, 2, blocks=blocks))) == {2}
+    assert named(alone_test(rows, Relabellings(scheme, 2))) == {2}
 
 
 # ---------------------------------------------------------------- units

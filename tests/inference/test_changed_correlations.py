@@ -181,7 +181,7 @@ def test_three_groups_and_donors():
     codes = (blocks >= 6).astype(np.uint8)
     scheme = Scheme(codes, 999, 0, blocks=blocks, permute="whole")
     rows = coupled(rng, 300, 6)
-    found = relation_scores(rows, Relabellings(scheme, 2, blocks=blocks, whole=True))
+    found = relation_scores(rows, Relabellings(scheme, 2))
     assert named(found, 0.05) == {(1, 4)}
 
 
@@ -312,6 +312,8 @@ def test_of_very_many_rows_a_sample_is_looked_at_under_the_same_labellings(monke
 
 class _Given:
     """Labellings that are listed."""
+
+    conditional, units = False, None
 
     def __init__(self, codes: np.ndarray) -> None:
         self._codes = codes

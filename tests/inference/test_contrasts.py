@@ -61,7 +61,7 @@ def test_whole_blocks_are_rows_that_move_together():
     columns = rng.normal(size=(30, 2))
     scheme = Scheme(codes, 999, seed=0, blocks=blocks, permute="whole")
     assert scheme.exhaustive
-    found = Contrasts(Relabellings(scheme, 2, blocks=blocks, whole=True)).between(columns)
+    found = Contrasts(Relabellings(scheme, 2)).between(columns)
     labellings = scheme.codes(np.arange(scheme.n_labellings))
     for i in (0, 3, 30):
         assert found[i, 1] == pytest.approx(between_by_hand(columns[:, 1], labellings[i]), rel=1e-4)
@@ -73,7 +73,7 @@ def test_levels_of_blocks_do_not_matter_within_them():
     codes = np.tile([0, 1, 1], 10).astype(np.uint8)
     columns = rng.normal(size=(30, 2))
     scheme = Scheme(codes, 19, seed=0, blocks=blocks)
-    contrasts = Contrasts(Relabellings(scheme, 2, blocks=blocks))
+    contrasts = Contrasts(Relabellings(scheme, 2))
     found = contrasts.between(columns)
     moved = contrasts.between(columns + 100 * rng.normal(size=(10, 2))[blocks])
     np.testing.assert_allclose(moved, found, rtol=1e-3, atol=1e-5)

@@ -62,6 +62,8 @@ class _Watched:
 
     scheme: Scheme
     asked: list[int] = field(default_factory=list)
+    conditional = False
+    units = None
 
     @property
     def n_rows(self) -> int:

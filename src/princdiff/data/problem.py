@@ -45,9 +45,9 @@ class Design:
         Pairs, strata or donors.
     permute : {"auto", "within", "whole"}
         Whether labels move inside blocks, or with whole blocks; "auto": whole where every block lies in
-        one group, within where every block has rows of several groups.
+        one group, within where every block has rows of several groups; otherwise each kind in its way.
     covariates : array of shape (n_rows,) or (n_rows, n_covariates), optional
-        Numbers whose linear effect is taken out.
+        Numbers that are held equal.
     """
 
     sample_weight: ArrayLike | None = None
@@ -87,10 +87,13 @@ class Problem:
         Block of each row, ``0 ... n_blocks - 1``.
     block_names : tuple of str
         The blocks as the user calls them, by code.
-    permute : {"within", "whole"} or None
-        What may change sides in a relabelling; None without blocks.
+    permute : {"within", "whole", "mixed"} or None
+        What may change sides in a relabelling; None without blocks. "mixed": rows inside the blocks that have
+        rows of several groups, whole blocks among the others.
     covariates : array of shape (n_rows, n_covariates) or None
-        Finite numbers.
+        Finite numbers, of which one varies.
+    covariate_names : tuple of str
+        What they are called.
 
     Examples
     --------
@@ -117,6 +120,7 @@ class Problem:
     block_names: tuple[str, ...] = ()
     permute: Permute | None = None
     covariates: NDArray[np.float64] | None = None
+    covariate_names: tuple[str, ...] = ()
     # Whether `samples` is a view that the rows alone do not give.
     _derived: bool = field(default=False, repr=False)
 
@@ -180,6 +184,7 @@ class Problem:
             blocks=blocks,
             block_names=block_names,
             covariates=validate.check_covariates(design.covariates, len(codes)),
+            covariate_names=tuple(map(str, getattr(design.covariates, "columns", ()))),
         )
         return problem._finished(design.permute)
 
@@ -231,6 +236,7 @@ class Problem:
             blocks=blocks,
             block_names=names,
             covariates=None if covariates is None else np.asarray(covariates, dtype=np.float64),
+            covariate_names=tuple(prepared.covariate_names),
         )
         problem = problem._finished(permute)
         if keys is not None and len(keys) == problem.n_rows:
@@ -245,21 +251,24 @@ class Problem:
                 f"{option('permute', 'whole')} moves whole blocks: give {option('blocks')}, the "
                 "block of each row"
             )
-        if self.weights is not None and self.covariates is not None:
-            raise ValueError("covariates and sample_weight cannot be combined")
         problem = self
         if self.weights is not None and not self.weights.all():
             # A row without weight is a row that is not there; a relabelling must not make a group of them.
             problem = self._taken(self.weights > 0)
+        covariates = problem.covariates
+        if covariates is not None and not (covariates != covariates[0]).any():
+            problem = replace(problem, covariates=None, covariate_names=())
+        elif covariates is not None and not problem.covariate_names:
+            names = tuple(f"covariate {number}" for number in range(1, covariates.shape[1] + 1))
+            problem = replace(problem, covariate_names=names)
         if problem.blocks is None:
             return problem
         if permute == "auto":
             permute = settle_permute(problem.codes, problem.blocks)
         if permute == "whole":
             refuse_crossing(problem.codes, problem.blocks, problem.block_names)
-        if permute == "whole" and problem.covariates is not None:
-            raise ValueError('covariates cannot be combined with permute="whole": residuals move row by row')
-        return replace(problem, permute="whole" if permute == "whole" else "within")
+        settled: dict[str, Permute] = {"whole": "whole", "mixed": "mixed"}
+        return replace(problem, permute=settled.get(permute, "within"))
 
     # What the rows are made into.
 

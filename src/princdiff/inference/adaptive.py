@@ -75,7 +75,7 @@ class ProductCells:
     Attributes
     ----------
     problem : Problem
-        Rows in memory, without covariates.
+        Rows in memory, without what covariates explain of them.
     scheme : Scheme or SomeRows
         Labellings.
     seed : int

@@ -84,7 +84,7 @@ class AloneScores:
 
 
 def alone_scores_of(problem: Problem, scheme: Labelled, n_jobs: int | None = None) -> AloneScores:
-    """`alone_scores` of a problem without covariates, worked out once: the test and the selection need them.
+    """`alone_scores` of a problem, worked out once: the test and the selection need them.
 
     Units are numbered as in `numbered`.
     """

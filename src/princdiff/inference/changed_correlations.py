@@ -135,7 +135,9 @@ def relation_scores(
     wanted = np.triu(own[:, None] != own, 1)
     advantages = _advantages(values, values, wanted, labellings.weights)
     table = _Leaders(labellings, int(wanted.sum()))
-    for start, stop in _pair_blocks(len(features), labellings.n_labellings):
+    # Given covariates the correlations of all groups are held.
+    held = labellings.n_labellings * (labellings.n_groups if labellings.scheme.conditional else 1)
+    for start, stop in _pair_blocks(len(features), held):
         sums = GroupCorrelations(values[:, start:], slice(0, stop - start), slice(0, None), labellings)
         first, second = np.meshgrid(features[start:stop], features[start:], indexing="ij")
         part = np.s_[start:stop, start:]
@@ -188,7 +190,8 @@ def product_relation_scores(
     values = _normal_scores_within(rows, others, labellings)
     advantages = _advantages(left, values, wanted, labellings.weights)
     table = _Leaders(labellings, int(wanted.sum()))
-    width = max(1, _BLOCK_STATISTICS // (labellings.n_labellings * len(factors)))
+    held = labellings.n_labellings * (labellings.n_groups if labellings.scheme.conditional else 1)
+    width = max(1, _BLOCK_STATISTICS // (held * len(factors)))
     for start in range(0, len(others), width):
         part = others[start : start + width]
         both = np.concatenate([left, values[:, start : start + width]], axis=1)
@@ -357,7 +360,7 @@ def _rows_looked_at(
         labellings,
         scheme=SomeRows(labellings.scheme, taken),
         weights=None if labellings.weights is None else labellings.weights[taken],
-        blocks=None if labellings.blocks is None else labellings.blocks[taken],
+        basis=None if labellings.basis is None else labellings.basis[taken],
     )
     return rows[taken], seen
 

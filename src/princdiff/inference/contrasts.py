@@ -14,11 +14,11 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
 from princdiff.deadline import give_up_if_late
+from princdiff.inference.covariates import covariate_basis
 from princdiff.inference.labelling_bits import LabellingBits
 from princdiff.inference.relabelling import Labelled
 from princdiff.kernels.labelled_sums import labelled_sums, packed
@@ -49,22 +49,24 @@ class Relabellings:
         Number of groups.
     weights : array of shape (n_rows,), optional
         Row weights.
-    blocks : int array of shape (n_rows,), optional
-        Block of each row.
-    whole : bool
-        Whether blocks change sides as a whole; otherwise rows do, within their block.
+    basis : array of shape (n_rows, n_terms), optional
+        Of `covariate_basis`: what covariates explain of a column is taken out of it.
     """
 
     scheme: Labelled
     n_groups: int
     weights: NDArray[np.float64] | None = None
-    blocks: NDArray[np.intp] | None = None
-    whole: bool = False
+    basis: NDArray[np.float64] | None = None
 
     @classmethod
     def of(cls, problem: Problem, scheme: Labelled) -> Relabellings:
-        """The relabellings of a problem without covariates."""
-        return cls(scheme, problem.n_groups, problem.weights, problem.blocks, problem.permute == "whole")
+        """The relabellings of a problem."""
+        return cls(scheme, problem.n_groups, problem.weights, covariate_basis(problem.covariates))
+
+    @property
+    def free(self) -> bool:
+        """Whether single rows of equal weight change sides freely, all labellings being equally likely."""
+        return self.weights is None and self.scheme.units is None and not self.scheme.conditional
 
     @property
     def n_rows(self) -> int:
@@ -99,15 +101,10 @@ class Contrasts:
     def __init__(self, labellings: Relabellings, n_jobs: int | None = None) -> None:
         self.labellings = labellings
         self._n_jobs = n_jobs
-        self._fold: Any = None
-        if labellings.whole and labellings.blocks is not None:
-            n_blocks = int(labellings.blocks.max()) + 1
-            entries = np.ones(labellings.n_rows, dtype=np.float32)
-            places = (labellings.blocks, np.arange(labellings.n_rows))
-            # What a block carries moves together: add it up once, and labellings are those of blocks.
-            self._fold = sp.csr_matrix((entries, places), shape=(n_blocks, labellings.n_rows))
-            self._first = np.zeros(n_blocks, dtype=np.intp)
-            self._first[labellings.blocks[::-1]] = np.arange(labellings.n_rows)[::-1]
+        # What a unit carries moves together: add it up once, and labellings are those of units.
+        units = labellings.scheme.units
+        self._fold: Any = None if units is None else units.adding
+        self._first = None if units is None else units.first_rows
         self._weights = np.ones(labellings.n_rows) if labellings.weights is None else labellings.weights
         n_bytes = labellings.n_labellings * labellings.n_rows // 8 * (labellings.n_groups - 1)
         # Chunks by their first labelling.
@@ -168,8 +165,10 @@ class Contrasts:
         if self._fold is None and self.labellings.scheme.bits is not None:
             return self._between_bits(prepared, self.labellings.scheme.bits)
         chunks = list(self._chunks())
-        parts = in_threads(lambda chunk: self._between_chunk(prepared, chunk), chunks, self._n_jobs)
-        return np.concatenate(parts)
+        parts = in_threads(lambda chunk: self._sums_of(prepared, chunk), chunks, self._n_jobs)
+        if self.labellings.scheme.conditional:
+            return self._squared([np.concatenate(sums) for sums in zip(*parts, strict=True)], prepared)
+        return np.concatenate([self._squared(sums, prepared) for sums in parts])
 
     def _between_bits(self, prepared: NDArray[np.float32], bits: LabellingBits) -> NDArray[np.float32]:
         """Of two groups, whose labellings are kept: part by part of the rows."""
@@ -179,10 +178,7 @@ class Contrasts:
         for rows, members in parts:
             give_up_if_late()
             sums += labelled_sums(members, prepared[rows])
-        left = -sums
-        left[:, 0] += prepared[:, 0].sum(dtype=np.float64)
-        # Columns have mean zero, so what one group has is what the other lacks.
-        return (sums[:, 1:] ** 2 / sums[:, :1] + left[:, 1:] ** 2 / left[:, :1]).astype(np.float32)
+        return self._squared([sums], prepared)
 
     def _prepare(self, columns: NDArray) -> NDArray[np.float32]:
         """Columns with mean zero (in each block, where rows move inside it) and unit spread, weighted."""
@@ -199,22 +195,21 @@ class Contrasts:
         weights = self._weights[:, None]
         largest = np.maximum(values.max(axis=0), -values.min(axis=0))
         centred = values - self._means(values)
+        basis = self.labellings.basis
+        if basis is not None:
+            centred -= basis @ (basis.T @ centred)
+            centred -= self._means(centred)
         total = self._weights.sum() * (1 - 1 / len(values))
         spread = np.sqrt(np.einsum("i,ij,ij->j", self._weights, centred, centred) / total)
         centred *= 1 / np.where(spread > 1e-7 * largest, spread, np.inf)
         return centred if self.labellings.weights is None else centred * weights
 
     def _means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Means of the columns, shape (n_columns,), or of every row's block, shape (n_rows, n_columns)."""
-        blocks = self.labellings.blocks
-        if blocks is None or self.labellings.whole:
+        """Means of the columns, shape (n_columns,), or of every row's stratum, shape (n_rows, n_columns)."""
+        units = self.labellings.scheme.units
+        if units is None:
             return self._weights @ values / self._weights.sum()
-        n_blocks = int(blocks.max()) + 1
-        adding = sp.csr_matrix(
-            (np.ones(len(blocks)), (blocks, np.arange(len(blocks)))), (n_blocks, len(blocks))
-        )
-        means = (adding @ (self._weights[:, None] * values)) / (adding @ self._weights)[:, None]
-        return means[blocks]
+        return units.stratum_means(values, self._weights)
 
     def _chunks(self) -> Iterator[NDArray[np.intp]]:
         width = int(np.clip(_CHUNK_ELEMENTS // self.labellings.n_rows, 1, _CHUNK_LABELLINGS))
@@ -226,20 +221,27 @@ class Contrasts:
         if self._kept is not None and int(chunk[0]) in self._kept:
             return self._kept[int(chunk[0])]
         codes = self.labellings.scheme.codes(chunk)
-        codes = codes if self._fold is None else codes[:, self._first]
+        codes = codes if self._first is None else codes[:, self._first]
         members = [packed(codes == group) for group in range(self.labellings.n_groups - 1)]
         if self._kept is not None:
             self._kept[int(chunk[0])] = members
         return members
 
-    def _between_chunk(self, prepared: NDArray[np.float32], chunk: NDArray[np.intp]) -> NDArray[np.float32]:
-        total = np.zeros((len(chunk), prepared.shape[1] - 1))
-        left = np.zeros((len(chunk), prepared.shape[1]))
-        left[:, 0] = prepared[:, 0].sum(dtype=np.float64)
-        for members in self._members(chunk):
-            sums = labelled_sums(members, prepared)
-            total += sums[:, 1:] ** 2 / sums[:, :1]
-            left -= sums
+    def _sums_of(self, prepared: NDArray[np.float32], chunk: NDArray[np.intp]) -> list[NDArray[np.float64]]:
+        """Sums of every group but the last under some labellings."""
+        return [labelled_sums(members, prepared) for members in self._members(chunk)]
+
+    def _squared(self, sums: list[NDArray[np.float64]], prepared: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Sums of squares between groups from the sums of every group but the last.
+
+        Given covariates what a group has of a column is not zero on average. What counts is how far it is
+        from its mean over all labellings, the observed one among them.
+        """
         # Columns have mean zero, so what the last group has is what the others lack.
-        total += left[:, 1:] ** 2 / left[:, :1]
+        last = -np.sum(sums, axis=0)
+        last[:, 0] += prepared[:, 0].sum(dtype=np.float64)
+        total = np.zeros((len(last), prepared.shape[1] - 1))
+        for group in (*sums, last):
+            parts = group[:, 1:] / np.sqrt(group[:, :1])
+            total += (parts - parts.mean(axis=0) if self.labellings.scheme.conditional else parts) ** 2
         return total.astype(np.float32)

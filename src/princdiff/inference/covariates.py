@@ -1,16 +1,12 @@
-"""Taking covariates out of the rows so that labels may be permuted afterwards.
+"""Covariates: a model of the group given them, and what of the rows they do not explain.
 
-Residuals of a regression are not exchangeable: they are correlated, and have unequal variances. To permute
-them and to regress again (Freedman and Lane) treats the observed labelling unlike the others, since only the
-others lose variance a second time: with 10 covariates for 40 rows a test at 5 % rejects 14 % of true null
-hypotheses.
+A test given covariates draws its labellings from the law of the groups given the covariates
+(`conditional_labellings`), so that groups differ as much in the covariates under every labelling as they do
+under the observed one. The model of the group is a logistic one on the covariates and their squares.
 
-Here rows are moved into the space of dimension ``n_rows - rank`` in which nothing of the covariates is left:
-Z = Q'X, where Q has orthonormal columns orthogonal to the covariates and to a constant. If the errors of the
-rows are independent and alike, so are the rows of Z (exactly if they are normal, in their first two moments
-whatever they are), and the plain test of Z is valid: all labellings are treated alike. Among all such Q
-the one of Theil (1965) is taken, whose rows are as near as can be to the residuals of ``n_rows - rank`` of
-the original rows: each of these keeps its label, its block and the shape of its distribution.
+That rows are less noisy without what covariates explain of them is another matter: residuals of a regression
+that knows nothing of the groups are as valid a statistic of the rows as the rows themselves, and a clearer
+one.
 """
 
 from __future__ import annotations
@@ -19,148 +15,184 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr
+from sklearn.linear_model import LogisticRegression
 
-from princdiff.caught_warnings import warn_user
 from princdiff.data.problem import Problem
+from princdiff.inference.feature_columns import MOST_VALUES
+from princdiff.inference.units import Units
 
-# Singular values of standardised covariates below this share of the largest are linear dependence.
-_DEPENDENT = 1e-10
-# A group whose members are predicted to within this is determined by the covariates.
-_EXPLAINED = 1e-8
+# Precision of the normal law about zero that coefficients of standardised terms have beforehand.
+_RIDGE = 0.3
+# Shifts by which rows of a stratum are paired, so that each meets several others.
+_MOST_SHIFTS = 20
+# Rows for each term from which squares are used too.
+_ROWS_PER_TERM = 5
+# Columns that are regressed at a time.
+_AT_ONCE = 500
 
 
-def without_covariates(problem: Problem) -> Problem:
-    """The same comparison on fewer rows, which the covariates do not explain any part of.
+def covariate_terms(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standardised covariates and the squares of those with more than two values, shape (n_rows, n_terms).
+
+    Constants and copies are left out, and so are the squares where rows are few.
+
+    Examples
+    --------
+    >>> table = np.column_stack([np.arange(40.0), np.arange(40) % 2, np.ones(40)])
+    >>> covariate_terms(table).shape
+    (40, 3)
+    """
+    plain = [column for column in map(_standardised, table.T) if column is not None]
+    squares = [_standardised(column**2) for column in plain if len(np.unique(column[:1000])) > 2]
+    if len(table) >= _ROWS_PER_TERM * (len(plain) + len(squares)):
+        plain += [column for column in squares if column is not None]
+    if not plain:
+        return np.empty((len(table), 0))
+    terms = np.column_stack(plain)
+    return terms[:, np.sort(np.unique(terms.round(9), axis=1, return_index=True)[1])]
+
+
+def _standardised(column: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """A column with mean zero and unit variance; None where it is constant."""
+    largest = np.abs(column).max()
+    scaled = column / largest if largest > 0 else column
+    centred = scaled - scaled.mean()
+    spread = centred.std()
+    return centred / spread if spread > 1e-12 else None
+
+
+def group_log_odds(
+    terms: NDArray[np.float64],
+    codes: NDArray[np.uint8],
+    strata: NDArray[np.intp] | None = None,
+    weights: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Log odds of every group for every unit given its covariates, shape (n_units, n_groups).
 
     Parameters
     ----------
-    problem : Problem
-        With or without covariates. Where rows are relabelled inside blocks, the blocks' means are taken
-        out together with the covariates.
+    terms : array of shape (n_units, n_terms)
+        From `covariate_terms`.
+    codes : array of shape (n_units,), dtype uint8
+        Group of each unit.
+    strata : int array of shape (n_units,), optional
+        Stratum inside which units are compared; how groups are mixed in it does not count then.
+    weights : array of shape (n_units,), optional
+        Weights of the units.
 
     Returns
     -------
-    Problem
-        Without covariates. Its rows are those whose labels are kept, fewer by the number of
-        linearly independent covariates and one.
+    array of shape (n_units, n_groups)
+        Up to a number for each unit, and within strata for each stratum and group.
+
+    Examples
+    --------
+    >>> age = np.linspace(-1, 1, 200)[:, None]
+    >>> codes = (np.random.default_rng(0).random(200) < 1 / (1 + np.exp(-2 * age[:, 0]))).astype(np.uint8)
+    >>> odds = group_log_odds(covariate_terms(age), codes)
+    >>> bool(odds[-1, 1] - odds[-1, 0] > 1)
+    True
+    """
+    n_groups = int(codes.max()) + 1
+    if not terms.shape[1]:
+        return np.zeros((len(codes), n_groups))
+    if strata is not None and strata.max() > 0:
+        return terms @ _coefficients_within(terms, codes, strata)
+    model = LogisticRegression(C=1 / _RIDGE, tol=1e-6, max_iter=500).fit(terms, codes, weights)
+    odds = terms @ model.coef_.T + model.intercept_
+    return np.column_stack([np.zeros(len(codes)), odds[:, 0]]) if n_groups == 2 else odds
+
+
+def _coefficients_within(
+    terms: NDArray[np.float64], codes: NDArray[np.uint8], strata: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Coefficients of every group, shape (n_terms, n_groups), from pairs of units of one stratum.
+
+    Of two units with different groups the model says how likely they have them this way round: this is the
+    conditional likelihood where strata are pairs, and a composite one where they are larger.
+    """
+    n_groups = int(codes.max()) + 1
+    order = np.lexsort((np.random.default_rng(0).permutation(len(codes)), strata))
+    sizes = np.bincount(strata)
+    first, second = [], []
+    for shift in range(1, min(int(sizes.max()), _MOST_SHIFTS + 1)):
+        left, right = order[:-shift], order[shift:]
+        kept = (strata[left] == strata[right]) & (codes[left] != codes[right])
+        first.append(left[kept])
+        second.append(right[kept])
+    one, other = np.concatenate(first), np.concatenate(second)
+    # Half of the pairs the other way round, so that there are two classes to tell apart.
+    sides = np.arange(len(one)) % 2
+    sign = (2 * sides - 1).astype(np.float64)
+    groups = np.eye(n_groups)[codes[one]] - np.eye(n_groups)[codes[other]]
+    apart = (terms[one] - terms[other]) * sign[:, None]
+    design = (apart[:, :, None] * groups[:, None, :]).reshape(len(one), -1)
+    # A stratum counts as half as many pairs as it has units, however many were made of them.
+    counts = np.bincount(strata[one], minlength=len(sizes))
+    worth = (sizes / 2 / np.maximum(counts, 1))[strata[one]]
+    if len(np.unique(sides)) < 2:
+        return np.zeros((terms.shape[1], n_groups))
+    model = LogisticRegression(C=1 / _RIDGE, tol=1e-6, max_iter=500, fit_intercept=False)
+    return np.asarray(model.fit(design, sides, worth).coef_.reshape(terms.shape[1], n_groups))
+
+
+def unit_log_odds(
+    covariates: NDArray[np.float64], codes: NDArray[np.uint8], units: Units
+) -> NDArray[np.float64]:
+    """Log odds of the groups for the units that a relabelling moves; covariates of a unit are averaged."""
+    return group_log_odds(covariate_terms(units.averaged(covariates)), units.codes_of(codes), units.strata)
+
+
+def covariate_basis(covariates: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    """Orthonormal columns that span the terms of the covariates, less a constant; None without covariates."""
+    if covariates is None:
+        return None
+    terms = covariate_terms(covariates)
+    left, values, _ = np.linalg.svd(terms, full_matrices=False)
+    # A few rows must not be fitted one by one.
+    kept = values > 1e-6 * max(values.max(initial=0.0), 1e-300)
+    shrunk = values[kept] / np.sqrt(values[kept] ** 2 + 1.0)
+    return np.asarray(left[:, kept] * shrunk)
+
+
+def with_unexplained_rows(problem: Problem) -> Problem:
+    """The same problem with numbers less what covariates and strata explain of them, groups ignored.
+
+    Numbers of few values stay as they are: the shares of their values are compared.
 
     Examples
     --------
     >>> from princdiff.data.problem import Design
     >>> rng = np.random.default_rng(0)
-    >>> age = rng.normal(size=20)
-    >>> rows = rng.normal(size=(20, 2)) + age[:, None]
-    >>> problem = Problem.from_arrays(rows, np.arange(20) % 2, design=Design(covariates=age))
-    >>> without_covariates(problem).n_rows
-    18
+    >>> age = rng.normal(size=50)
+    >>> rows = rng.normal(size=(50, 2)) + 5 * age[:, None]
+    >>> problem = Problem.from_arrays(rows, np.arange(50) % 2, design=Design(covariates=age))
+    >>> bool((with_unexplained_rows(problem).rows.std(axis=0) < 1.5).all())
+    True
     """
     if problem.covariates is None:
         return problem
-    basis = covariate_basis(problem.covariates)
-    if basis.shape[1] == 1:
-        # Constants explain nothing.
-        return replace(problem, covariates=None)
-    n_covariates = basis.shape[1] - 1
-    if problem.blocks is not None:
-        members = problem.blocks[:, None] == np.arange(problem.blocks.max() + 1)
-        basis = covariate_basis(np.column_stack([problem.covariates, members.astype(np.float64)]))
-    _refuse_too_many(basis, n_covariates, problem)
-    _warn_of_explained_groups(basis, problem)
-    rows, kept = unexplained_rows(problem.dense_rows("covariates"), basis)
-    left = np.bincount(problem.codes[kept], minlength=problem.n_groups)
-    if left.min() < 2:
-        group = problem.classes[int(left.argmin())]
-        raise ValueError(
-            f"{n_covariates} covariates for {problem.n_rows} rows leave {int(left.min())} row(s) of group "
-            f"{group!r} to compare: every group needs at least two; use fewer covariates"
-        )
-    other = problem.take_rows(kept)
-    return replace(other, rows=rows, covariates=None)
-
-
-def _refuse_too_many(basis: NDArray[np.float64], n_covariates: int, problem: Problem) -> None:
-    n_rows, rank = basis.shape
-    if rank <= n_rows // 2:
-        return
-    if problem.blocks is None:
-        raise ValueError(f"{n_covariates} covariates for {n_rows} rows leave too little to compare")
-    raise ValueError(
-        f"{n_covariates} covariates and {len(problem.block_names)} blocks for {n_rows} rows leave too little "
-        "to compare: with pairs, take differences within the pairs instead of giving covariates"
-    )
-
-
-def _warn_of_explained_groups(basis: NDArray[np.float64], problem: Problem) -> None:
-    """A difference of means that goes with a covariate altogether is taken out with it: say so."""
-    members = (problem.codes[:, None] == np.arange(problem.n_groups)).astype(np.float64)
-    left = np.abs(members - basis @ (basis.T @ members)).max(axis=0)
-    sizes = zip(problem.classes, left, strict=True)
-    explained = sorted(str(name) for name, size in sizes if size < _EXPLAINED)
-    if explained:
-        named = " and ".join(map(repr, explained[:3])) + (" and others" if len(explained) > 3 else "")
-        warn_user(
-            f"the covariates determine which rows belong to {named}: a difference of means between such "
-            "groups cannot be told from the effect of the covariates, and is taken out with it"
-        )
-
-
-def covariate_basis(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Orthonormal columns that span the covariates and a constant, shape (n_rows, rank).
-
-    Columns are standardised before it is decided which of them depend on others, so that units do not matter.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> small, large = 1e-9 * rng.normal(size=20), 1e9 * rng.normal(size=20)
-    >>> covariate_basis(np.column_stack([small, large, 3 * large])).shape
-    (20, 3)
-    """
-    n_rows = len(table)
-    largest = np.abs(table).max(axis=0)
-    scaled = table / np.where(largest > 0, largest, 1.0)
-    centred = scaled - scaled.mean(axis=0)
-    lengths = np.sqrt(np.einsum("ij,ij->j", centred, centred))
-    varying = lengths > 1e-12 * np.sqrt(n_rows)
-    centred = centred[:, varying] / lengths[varying]
-    found, values, _ = np.linalg.svd(centred, full_matrices=False)
-    found = found[:, values > _DEPENDENT * max(values.max(initial=0.0), 1e-300)]
-    return np.column_stack([np.full((n_rows, 1), 1 / np.sqrt(n_rows)), found])
-
-
-def unexplained_rows(
-    rows: NDArray, basis: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Rows of the space orthogonal to a basis, each as near as can be to the residual of an original row.
-
-    Parameters
-    ----------
-    rows : array of shape (n_rows, n_features)
-        Numbers.
-    basis : array of shape (n_rows, rank)
-        Orthonormal columns.
-
-    Returns
-    -------
-    unexplained : array of shape (n_rows - rank, n_features)
-        Q'X.
-    kept : int array of shape (n_rows - rank,)
-        The original row that each one stands for, ascending.
-
-    Notes
-    -----
-    With S selecting the rows kept and R = I - UU', Q' = (S'RS)^(-1/2) S'R. The rows given up are those that
-    the basis explains best (pivots of U'), so that S'RS is far from singular.
-    """
-    rank = basis.shape[1]
-    pivots = qr(basis.T, mode="r", pivoting=True)[1]
-    kept = np.sort(pivots[rank:])
-    residuals = rows - basis @ (basis.T @ rows)
-    # A column that is explained altogether leaves rounding, which must not be compared.
-    rounding = 1e-13 * np.sqrt(len(rows)) * np.abs(rows).max(axis=0)
-    residuals = np.where(np.abs(residuals).max(axis=0) > rounding, residuals, 0.0)[kept]
-    # S'RS = I - U_J U_J', so its inverse square root differs from I in the span of U_J only.
-    spanned, values, _ = np.linalg.svd(basis[kept], full_matrices=False)
-    stretch = 1 / np.sqrt(np.maximum(1 - values**2, 1e-300)) - 1
-    return residuals + (spanned * stretch) @ (spanned.T @ residuals), kept
+    if "unexplained" not in problem.memory:
+        basis = covariate_basis(problem.covariates)
+        assert basis is not None
+        rows = np.array(problem.dense_rows("covariates"), dtype=np.float64)
+        means = Units.of(problem.codes, problem.blocks, problem.permute).stratum_means
+        numbers = [
+            place
+            for place in np.flatnonzero(np.array(problem.kinds) == "number")
+            if len(np.unique(rows[:, place])) > MOST_VALUES
+        ]
+        for start in range(0, len(numbers), _AT_ONCE):
+            part = numbers[start : start + _AT_ONCE]
+            values = rows[:, part]
+            left = values - means(values)
+            left -= basis @ (basis.T @ left)
+            # A column that is explained altogether leaves rounding, which must not be compared.
+            rounding = 1e-13 * np.sqrt(len(rows)) * np.abs(values).max(axis=0)
+            rows[:, part] = np.where(np.abs(left).max(axis=0) > rounding, left, 0.0)
+        found = replace(problem, rows=rows)
+        found.__dict__["row_keys"] = problem.row_keys
+        found.__dict__["ordered"] = found
+        problem.memory["unexplained"] = found
+    unexplained: Problem = problem.memory["unexplained"]
+    return unexplained

@@ -86,6 +86,8 @@ class GroupCorrelations:
         Those that are not wanted may be left out, and are zero then.
         """
         n_labellings, n_rows = self._labellings.n_labellings, len(self._columns)
+        if self._labellings.scheme.conditional:
+            return self._changes_about_mean(n_jobs)
         found = np.zeros((n_labellings, *self._shape), dtype=np.float32)
         flat = found.reshape(n_labellings, -1)
         sizes = np.bincount(self._labellings.scheme.codes(np.arange(1))[0])
@@ -107,6 +109,25 @@ class GroupCorrelations:
 
         in_threads(run, chunks, n_jobs)
         return flat
+
+    def _changes_about_mean(self, n_jobs: int | None) -> NDArray[np.float32]:
+        """The same given covariates, which may go with correlations: from the means over all labellings."""
+        n_labellings, n_groups = self._labellings.n_labellings, self._labellings.n_groups
+        parts = np.empty((n_groups, n_labellings, self._shape[0] * self._shape[1]), dtype=np.float32)
+        mass = np.empty((n_groups, n_labellings, 1), dtype=np.float32)
+
+        def run(chunk: NDArray[np.intp]) -> None:
+            codes = self._labellings.scheme.codes(chunk)
+            moments = self._moments(codes)
+            mass[:, chunk, 0] = moments.mass.T
+            for place, index in enumerate(chunk):
+                for group, found in self._correlations(codes[place], moments.of(place)):
+                    parts[group, index] = found.ravel()
+
+        in_threads(run, np.split(np.arange(n_labellings), np.arange(_CHUNK, n_labellings, _CHUNK)), n_jobs)
+        parts -= parts.mean(axis=1, keepdims=True)
+        parts -= (mass * parts).sum(axis=0) / mass.sum(axis=0)
+        return (mass * parts * parts).sum(axis=0)
 
     def _changes_of_pairs(
         self, codes: NDArray[np.uint8], places: NDArray[np.intp], largest: int
@@ -172,7 +193,7 @@ class GroupCorrelations:
         """
         labellings = self._labellings
         smallest = np.bincount(labellings.scheme.codes(np.arange(1))[0]).min()
-        if labellings.weights is not None or labellings.blocks is not None or smallest < _FEWEST_EXPECTED:
+        if not labellings.free or smallest < _FEWEST_EXPECTED:
             return np.full(self._shape[0] * self._shape[1], np.nan)
         spread = self._columns.std(axis=0, dtype=np.float64)
         standard = (self._columns - self._columns.mean(axis=0, dtype=np.float64)) / np.where(

@@ -142,6 +142,8 @@ def _by_matrices(
     distances = np.sqrt(np.maximum(lengths[:, None] + lengths - 2 * inner, 0.0))
     np.fill_diagonal(distances, 0.0)
     parts = list(_memberships(design, mass))
+    if design.scheme.conditional:
+        _take_out_means(parts)
     result = np.empty((design.n_labellings, len(kernels)))
     for place, kernel in enumerate(kernels):
         products = kernel.shape == "products"
@@ -170,6 +172,15 @@ def _memberships(
         shares = np.stack([part.sum(axis=1) for part in inside], axis=1)
         groups = [(part / shares[:, [group]]).astype(np.float32) for group, part in enumerate(inside)]
         yield groups, shares
+
+
+def _take_out_means(parts: list[tuple[list[NDArray[np.float32]], NDArray[np.float64]]]) -> None:
+    """Given covariates groups are not alike on average: what counts is how far each is from its mean."""
+    n_labellings = sum(len(shares) for _, shares in parts)
+    for group in range(parts[0][1].shape[1]):
+        mean = sum(groups[group].sum(axis=0, dtype=np.float64) for groups, _ in parts) / n_labellings
+        for groups, _ in parts:
+            groups[group] -= mean.astype(np.float32)
 
 
 def _between(

@@ -81,7 +81,7 @@ def _tested(problem: Problem, run: Run, n_permutations: int, seed: int) -> Permu
         divergence=problem.divergence,
         scale=problem.scale,
         blocks=problem.blocks,
-        permute=problem.permute or "auto",
+        permute=problem.permute if problem.permute in ("within", "whole") else "auto",
         covariates=problem.covariates,
         sample_weight=problem.weights,
         random_state=seed,

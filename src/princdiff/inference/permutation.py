@@ -85,9 +85,9 @@ def permutation_test(
     {blocks}
     {permute}
     covariates : array of shape (n_rows,) or (n_rows, n_covariates), optional
-        Numbers whose linear effect on the features is taken out: the test is made on as many rows fewer as
-        there are covariates, and one, in which nothing of them is left (Theil's residuals). Exact if what
-        is left is normal, and approximate otherwise.
+        Numbers that are held equal: labels are permuted so that groups differ in them as much as they do,
+        with the odds of a logistic model of the group on them and their squares. Valid if that model holds,
+        whatever the rows are like.
     {sample_weight}
     early_stop : int, optional
         Stop when this many relabellings have reached the observed statistic (Besag and Clifford): where

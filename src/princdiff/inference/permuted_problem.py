@@ -11,7 +11,7 @@ from princdiff.data.labels import Labels
 from princdiff.data.problem import Problem
 from princdiff.data.samples import Samples
 from princdiff.divergences import Divergence
-from princdiff.inference.covariates import without_covariates
+from princdiff.inference.covariates import with_unexplained_rows
 from princdiff.inference.direction_grid import Grid, solve_grid
 from princdiff.inference.relabelling import Scheme, scheme_of
 from princdiff.inference.tuning import held_out_by_level
@@ -29,7 +29,7 @@ class Labellings:
     @classmethod
     def of(cls, problem: Problem, n_permutations: int, seed: int) -> Labellings:
         """The observed labelling and random ones; rows without what covariates explain."""
-        problem = without_covariates(problem.with_ranked_groups.ordered)
+        problem = with_unexplained_rows(problem.with_ranked_groups.ordered)
         scheme = scheme_of(problem, n_permutations, seed)
         samples = problem.samples
         if problem.scale == "within":

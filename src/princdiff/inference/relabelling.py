@@ -1,8 +1,9 @@
 """Which labellings are as likely as the observed one, if the groups do not differ.
 
 Free: any assignment of rows to groups. Within blocks: rows change sides inside their block only (pairs,
-strata). Whole blocks: all rows of a block change sides together (donors). Where the distinct labellings
-are few, all of them are used and the p-value is exact.
+strata). Whole blocks: all rows of a block change sides together (donors). Mixed: the former for blocks with
+rows of several groups, the latter among the others. Given covariates: as likely as these say. Where the
+distinct labellings are few and equally likely, all of them are used and the p-value is exact.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from numpy.typing import NDArray
 from princdiff.caught_warnings import warn_user
 from princdiff.data.problem import Problem
 from princdiff.deadline import give_up_if_late
+from princdiff.inference.conditional_labellings import TOGETHER, ConditionalLabellings
+from princdiff.inference.covariates import unit_log_odds
 from princdiff.inference.label_orders import (
     count_arrangements,
     first_appear_in_order,
@@ -27,6 +30,8 @@ from princdiff.inference.label_orders import (
     shuffled_labels,
 )
 from princdiff.inference.labelling_bits import LabellingBits
+from princdiff.inference.overlap import check_overlap
+from princdiff.inference.units import Units
 from princdiff.options import option
 
 # Labellings that take up this many bytes are drawn once and kept.
@@ -55,6 +60,16 @@ class Labelled(Protocol):
     @property
     def exhaustive(self) -> bool:
         """Whether all distinct labellings are used."""
+        ...
+
+    @property
+    def conditional(self) -> bool:
+        """Whether labellings are drawn given covariates, so that groups differ in what these bring about."""
+        ...
+
+    @property
+    def units(self) -> Units | None:
+        """What a labelling moves; None where it moves single rows freely."""
         ...
 
     @property
@@ -97,6 +112,16 @@ class SomeRows:
         """Whether all distinct labellings are used."""
         return self.scheme.exhaustive
 
+    @property
+    def conditional(self) -> bool:
+        """Whether labellings are drawn given covariates."""
+        return self.scheme.conditional
+
+    @cached_property
+    def units(self) -> Units | None:
+        """What a labelling moves of these rows."""
+        return None if self.scheme.units is None else self.scheme.units.take(self.rows)
+
     def codes(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
         """Groups of the rows under some labellings, shape (len(indices), n_taken)."""
         if self.bits is not None:
@@ -132,6 +157,7 @@ def scheme_of(problem: Problem, n_permutations: int, seed: int) -> Scheme:
     """
     key = ("scheme", n_permutations, seed)
     if key not in problem.memory:
+        check_overlap(problem)
         problem.memory[key] = Scheme(
             problem.codes,
             n_permutations,
@@ -139,6 +165,7 @@ def scheme_of(problem: Problem, n_permutations: int, seed: int) -> Scheme:
             problem.blocks,
             problem.permute or "within",
             keys=problem.row_keys,
+            covariates=problem.covariates,
         )
     scheme: Scheme = problem.memory[key]
     if scheme.exhaustive and scheme.smallest_pvalue > 0.05:
@@ -169,10 +196,12 @@ class Scheme:
         Relabelling number i depends on the seed and on i only.
     blocks : int array of shape (n_rows,), optional
         Block of each row.
-    permute : {"within", "whole"}
+    permute : {"within", "whole", "mixed"}
         What may change sides; ignored without blocks.
     keys : array of shape (n_rows,), optional
         Of `princdiff.data.row_keys`: relabellings then do not depend on the order of the rows.
+    covariates : array of shape (n_rows, n_covariates), optional
+        What the groups depend on.
 
     Attributes
     ----------
@@ -199,19 +228,20 @@ class Scheme:
         blocks: NDArray[np.intp] | None = None,
         permute: str = "within",
         keys: NDArray[np.uint64] | None = None,
+        covariates: NDArray[np.float64] | None = None,
     ) -> None:
         self._seed = seed
         self._codes = codes
-        self._whole = blocks is not None and permute == "whole"
-        blocks = np.zeros(len(codes), dtype=np.intp) if blocks is None else blocks
-        self._blocks = blocks
-        if self._whole:
-            self._units = _block_codes(codes, blocks)
-            self._strata = [np.arange(len(self._units))]
-        else:
-            self._units = codes
-            order = np.lexsort((np.arange(len(codes)) if keys is None else keys, blocks))
-            self._strata = np.split(order, np.cumsum(np.bincount(blocks))[:-1])
+        self._moved = Units.of(codes, blocks, permute)
+        self.units = None if blocks is None else self._moved
+        self._units = self._moved.codes_of(codes)
+        # Rows by their keys; blocks have an order of their own.
+        own: NDArray[Any] = np.arange(len(self._units))
+        if keys is not None and permute != "whole":
+            own = keys if self._moved.first_rows is None else keys[self._moved.first_rows]
+        strata = self._moved.strata
+        order = np.lexsort((own, strata))
+        self._strata = np.split(order, np.cumsum(np.bincount(strata))[:-1])
         # Rows that came in the order of their keys, without blocks, need not be put into it.
         self._in_order = len(self._strata) == 1 and bool(
             (self._strata[0] == np.arange(len(self._units))).all()
@@ -227,8 +257,14 @@ class Scheme:
         most = max(asked * math.factorial(min(len(sizes), _GROUPS_ALIKE)), _LISTED)
         total = count_arrangements([self._units[stratum] for stratum in self._strata], most)
         if total == 1:
-            raise ValueError(_impossible(self._whole, blocks))
-        self._listed = None if total is None else self._enumerate(total)
+            raise ValueError(_impossible(permute, blocks))
+        self.conditional = covariates is not None
+        self._given: ConditionalLabellings | None = None
+        if covariates is not None:
+            odds = unit_log_odds(covariates, codes, self._moved)
+            order = np.lexsort((*odds.T, own))
+            self._given = ConditionalLabellings(self._units, odds, strata, order, seed)
+        self._listed = None if total is None or self.conditional else self._enumerate(total)
         self.exhaustive = self._listed is not None and len(self._listed) <= asked
         self.n_labellings = min(asked, asked if self._listed is None else len(self._listed))
         self.smallest_pvalue = 1 / self.n_labellings
@@ -328,14 +364,26 @@ class Scheme:
         return self._drawn(np.arange(self.n_labellings))
 
     def _drawn(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
-        if self._listed is not None and np.max(indices, initial=0) < len(self._listed):
+        if self._given is not None:
+            units = self._drawn_given(self._given, indices)
+        elif self._listed is not None and np.max(indices, initial=0) < len(self._listed):
             units = self._listed[indices]
         else:
             units = np.empty((len(indices), len(self._units)), dtype=np.uint8)
             for place, index in enumerate(indices):
                 give_up_if_late()
                 units[place] = self._one(int(index))
-        return units[:, self._blocks] if self._whole else units
+        return units if self._moved.of_row is None else units[:, self._moved.of_row]
+
+    def _drawn_given(self, given: ConditionalLabellings, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
+        """Groups of the units given covariates, which are drawn many labellings at a time."""
+        units = np.empty((len(indices), len(self._units)), dtype=np.uint8)
+        numbers = np.asarray(indices) // TOGETHER
+        for number in np.unique(numbers).tolist():
+            own = numbers == number
+            units[own] = given.chunk(number)[np.asarray(indices)[own] % TOGETHER]
+        units[np.asarray(indices) == 0] = self._units
+        return units
 
     def _one(self, index: int) -> NDArray[np.uint8]:
         """Groups of the units in one labelling."""
@@ -352,19 +400,10 @@ class Scheme:
         return units
 
 
-def _block_codes(codes: NDArray[np.uint8], blocks: NDArray[np.intp]) -> NDArray[np.uint8]:
-    """Group of each block, which is one."""
-    group = np.empty(blocks.max() + 1, dtype=np.uint8)
-    group[blocks] = codes
-    if (group[blocks] != codes).any():
-        raise ValueError("a block has rows of several groups and cannot change sides as a whole")
-    return group
-
-
-def _impossible(whole: bool, blocks: NDArray[np.intp]) -> str:
-    if whole:
+def _impossible(permute: str, blocks: NDArray[np.intp] | None) -> str:
+    if blocks is not None and permute == "whole":
         return "these blocks allow no relabelling: at least two blocks of different groups are needed"
-    if blocks.max() > 0:
+    if blocks is not None and blocks.max() > 0:
         return (
             "no relabelling is possible within the blocks: every block lies in one group; "
             'use permute="whole" for blocks such as donors that belong to one group each'

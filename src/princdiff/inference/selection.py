@@ -78,7 +78,7 @@ def select_features(
     {blocks}
     {permute}
     covariates : array of shape (n_rows,) or (n_rows, n_covariates), optional
-        Numbers whose linear effect is taken out first.
+        Numbers that are held equal, as in `permutation_test`.
     {sample_weight}
     columns : array of str of shape (n_features,), optional
         Column of a table that each feature belongs to: the 0/1 levels of a category, or a number and its mark

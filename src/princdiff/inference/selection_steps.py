@@ -27,7 +27,7 @@ from princdiff.inference.changed_correlations import (
     relation_scores,
 )
 from princdiff.inference.contrasts import Relabellings
-from princdiff.inference.covariates import without_covariates
+from princdiff.inference.covariates import with_unexplained_rows
 from princdiff.inference.direction_features import features_of_directions
 from princdiff.inference.doubtful_pairs import DoubtfulPairs
 from princdiff.inference.feature_columns import STATISTICS
@@ -109,7 +109,7 @@ class SelectionSteps:
         self._groups = groups
         # Half of the error is for directions, where they are asked for.
         self._alpha = options.alpha * (0.5 if options.goal == "directions" else 1.0)
-        judged = without_covariates(problem)
+        judged = with_unexplained_rows(problem)
         self._labellings = Relabellings.of(
             # Those of the test, if it has as many: what it worked out for single columns serves here too.
             judged,

@@ -108,7 +108,7 @@ class SparseContrasts:
         """Of many sparse rows; None where rows are others, or more than their group travels with them."""
         if not are_sparse(rows) or labellings.n_groups != 2:
             return None
-        if labellings.weights is not None or labellings.blocks is not None or labellings.scheme.bits is None:
+        if not labellings.free or labellings.scheme.bits is None:
             return None
         return cls(rows if isinstance(rows, StoredColumns) else sp.csc_matrix(rows), labellings)
 
