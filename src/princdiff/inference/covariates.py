@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 
 from princdiff.data.problem import Problem
 from princdiff.inference.feature_columns import MOST_VALUES
-from princdiff.inference.units import Units
+from princdiff.inference.relabelled_units import Units
 
 # Precision of the normal law about zero that coefficients of standardised terms have beforehand.
 _RIDGE = 0.3

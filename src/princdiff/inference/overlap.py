@@ -17,7 +17,7 @@ from scipy.special import softmax
 from princdiff.caught_warnings import warn_user
 from princdiff.data.problem import Problem
 from princdiff.inference.covariates import covariate_terms, group_log_odds
-from princdiff.inference.units import Units
+from princdiff.inference.relabelled_units import Units
 
 # Share of a group's rows, and number of them, that it should be worth at equal covariates.
 _LEAST_SHARE, _FEWEST = 0.2, 8

@@ -31,7 +31,7 @@ from princdiff.inference.label_orders import (
 )
 from princdiff.inference.labelling_bits import LabellingBits
 from princdiff.inference.overlap import check_overlap
-from princdiff.inference.units import Units
+from princdiff.inference.relabelled_units import Units
 from princdiff.options import option
 
 # Labellings that take up this many bytes are drawn once and kept.
