@@ -128,7 +128,7 @@ if _asked and _asked != "0":
 
 
 # Pages for those who work on princdiff itself would stand before those for its users; their titles are found.
-_NOT_SEARCHED = ("decisions/", "contributing/", "architecture", "constants")
+_NOT_SEARCHED = ("decisions/", "contributing/", "architecture")
 
 
 def _leave_out_of_search(app, env):

@@ -139,11 +139,6 @@ def test_modules_do_not_import_in_a_circle():
     assert not circles, f"these import each other in a circle: {', '.join(circles)}"
 
 
-def test_no_two_modules_have_one_name():
-    names = Counter(name.split(".")[-1] for name in modules() if name)
-    assert [name for name, count in names.items() if count > 1] == []
-
-
 def test_no_two_classes_have_one_name():
     names = Counter(
         node.name

@@ -28,7 +28,6 @@ COPIES = (
         {
             "](CODE_OF_CONDUCT.md)": "](code_of_conduct.md)",
             "`docs/decisions/`": "[The decisions](../decisions/index.md)",
-            "`docs/constants.md`": "[the list of constants](../constants.md)",
         },
     ),
     ("contributing/code_of_conduct.md", "CODE_OF_CONDUCT.md", {}),

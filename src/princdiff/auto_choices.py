@@ -1,7 +1,7 @@
 """What `compare` chooses where the user did not: which divergence suits the columns, what is worth its time.
 
-Choices are functions of sizes and kinds that a test can call. Each limit is a number of elementary steps;
-`docs/constants.md` says how it was measured.
+Choices are functions of sizes and kinds that a test can call. Each limit is a number of elementary
+steps.
 """
 
 from __future__ import annotations
@@ -21,7 +21,11 @@ AFFORDABLE_STABILITY = 10**5
 MOST_STABILITY_FEATURES = 2000
 MOST_DISTRIBUTIONS = 300
 HASTY_SELECTION_PERMUTATIONS = 199
-"""Relabellings by which columns are named where a time budget is used up: with fewer some never could be."""
+"""Relabellings by which columns are named where a time budget is used up: with fewer some never could be.
+
+Random halves of diamonds and bank, 1000 + 1000 rows: a column has an adjusted p-value below 0.05 in
+5.5 of 100 draws with 499 of them, in 7.5 with 199.
+"""
 
 
 def worth_stability(shape: tuple[int, int], smallest_group: int) -> bool:
@@ -41,7 +45,11 @@ def worth_stability(shape: tuple[int, int], smallest_group: int) -> bool:
 
 
 TIME_SHARES = {"fitting": 0.25, "testing": 0.65, "selecting": 0.82, "stability": 0.86, "effect": 0.97}
-"""Part of a time budget after which each step has to be done."""
+"""Part of a time budget after which each step has to be done.
+
+Of ten seconds, 8.2 were used on 3 against 100 000 rows, 9.6 on a million rows of 10 columns, 10.2 on
+50 groups.
+"""
 
 FEWER_ROWS = 30
 """Where a test does not fit into its time, it is made on fewer rows, by this factor."""
@@ -68,7 +76,10 @@ def searched_rows(shape: tuple[int, int]) -> int | str:
 
 
 MANY_NUMBERS = 10**7
-"""Numbers (rows x features) from which a comparison searches with the smallest effort."""
+"""Numbers (rows x features) from which a comparison searches with the smallest effort.
+
+140 000 x 197: the same direction in 7.3 s of processor in place of 10.3.
+"""
 
 
 def effort(shape: tuple[int, int]) -> str:
@@ -82,7 +93,8 @@ def effort(shape: tuple[int, int]) -> str:
     return "fast" if shape[0] * shape[1] > MANY_NUMBERS else "default"
 
 
-# Rows that are looked at to see whether a feature takes few values, and what counts as few.
+# Rows that are looked at to see whether a feature takes few values, and what counts as few. A value that a
+# quarter of all rows has is seen in 2000 of them 500 times, give or take 20.
 _SEEN_ROWS = 2000
 _FEW_VALUES, _TIED_SHARE = 10, 0.25
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# Part of a column's spread within which values tie; see docs/constants.md.
+# Part of a column's spread within which values tie.
 _TIE_WIDTH = 2.0**-21
 # Values looked at in a time.
 _BLOCK = 1_000_000

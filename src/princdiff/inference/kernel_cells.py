@@ -47,7 +47,7 @@ class RowKernel:
     quantile: float = 0.5
 
 
-# Local and wide, with light and heavy tails: what each adds is in docs/constants.md.
+# Local and wide, with light and heavy tails.
 KERNELS = (
     RowKernel("gaussian", 0.005),
     RowKernel("laplace", 0.05),
