@@ -9,6 +9,7 @@ import pytest
 from princdiff import compare
 from princdiff.comparison_checkpoint import ComparisonCheckpoint
 from princdiff.comparison_steps import Comparison
+from princdiff.findings import Reason, Why
 
 OPTIONS = {"n_permutations": 39, "n_components": 2}
 
@@ -60,7 +61,7 @@ def test_a_file_of_another_comparison_is_refused(tmp_path):
     path = tmp_path / "run.npz"
     before, after = tables()
     compare(before, after, checkpoint=path, **OPTIONS)
-    with pytest.raises(ValueError, match=r"another comparison, which differs in n_permutations"):
+    with pytest.raises(ValueError, match=r"another run, which differs in n_permutations"):
         compare(before, after, checkpoint=path, n_permutations=49, n_components=2)
     after.loc[3, "a"] += 1e-9
     with pytest.raises(ValueError, match=r"differs in the rows"):
@@ -99,12 +100,14 @@ def test_values_come_back_as_they_were(tmp_path):
         "texts": np.array(["a", None], dtype=object),
         "frame": pd.DataFrame({"x": [1, 2], "y": ["p", "q"]}),
         "empty": pd.DataFrame(columns=["x"]),
+        "why": [Why(Reason.TOGETHER, ("x", "y")), Why()],
     }
     path = tmp_path / "run.npz"
     ComparisonCheckpoint(path, {}).step("one", lambda: value)
     found = ComparisonCheckpoint(path, {}).step("one", interrupted)
     np.testing.assert_array_equal(found["numbers"], value["numbers"])
     assert found["plain"] == value["plain"] and found["single"] == value["single"]
+    assert found["why"] == value["why"] and found["why"][0].reason is Reason.TOGETHER
     assert found["texts"].tolist() == ["a", None]
     pd.testing.assert_frame_equal(found["frame"], value["frame"])
     assert list(found["empty"].columns) == ["x"] and len(found["empty"]) == 0

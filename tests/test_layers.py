@@ -14,7 +14,7 @@ ROOT = Path(princdiff.__file__).parent
 # and kernels know each other (labels, names of divergences); among their modules there is no circle.
 LAYERS = [
     {"caught_warnings", "deadline", "extras", "files", "options", "parallel", "printable", "progress"},
-    {"datasets"},
+    {"datasets", "resume"},
     {"data", "divergences", "kernels"},
     {"relaxation", "tables", "auto_choices", "findings"},
     {"solvers"},

@@ -281,7 +281,7 @@ def compare_prepared(
         "python": platform.python_version(),
         "seconds": clock.seconds,
     }
-    return DifferenceResult(**{**result, "notes": notes, "parameters": asked_for})
+    return replace(result, notes=notes, parameters=asked_for)
 
 
 def in_canonical_order(prepared: Prepared) -> tuple[Prepared, NDArray[np.uint64] | None]:

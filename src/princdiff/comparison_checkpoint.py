@@ -7,8 +7,6 @@ all random numbers follow from the seed and the name of the step.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -17,19 +15,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from princdiff.files import replacing
+from princdiff.findings import Why
 from princdiff.inference.cells import Cell
 from princdiff.inference.permutation_result import PermutationResult
 from princdiff.inference.pvalues import Interval
 from princdiff.inference.selection_result import SelectionResult
 from princdiff.inference.tuning import SparsityPath
 from princdiff.relaxation.upper_bound import Certificate
+from princdiff.resume import read_finished, write_finished
 
-_FORMAT = 1
 # What may be read from a file: nothing else is ever built from one.
 _KNOWN = {
     kind.__name__: kind
-    for kind in (PermutationResult, Cell, Interval, SelectionResult, SparsityPath, Certificate)
+    for kind in (PermutationResult, Cell, Interval, SelectionResult, SparsityPath, Certificate, Why)
 }
 
 
@@ -61,7 +59,7 @@ class ComparisonCheckpoint:
         self._steps: dict[str, Any] = {}
         self._arrays: dict[str, np.ndarray] = {}
         if self._path is not None and self._path.exists():
-            self._load(self._path)
+            self._arrays, self._steps = read_finished(self._path, self._depends_on)
 
     def step(self, name: str, work: Callable[[], Any]) -> Any:
         """What a step gives: from the file, or by work, and then into the file."""
@@ -70,42 +68,8 @@ class ComparisonCheckpoint:
         result = work()
         if self._path is not None:
             self._steps[name] = self._encoded(result, name)
-            self._save(self._path)
+            write_finished(self._path, self._depends_on, self._arrays, self._steps)
         return result
-
-    # Files.
-
-    def _save(self, path: Path) -> None:
-        head = {"format": _FORMAT, "depends_on": self._depends_on, "steps": self._steps}
-        text = json.dumps(head, sort_keys=True)
-        checksum = np.array(_checksum(text, self._arrays))
-        with replacing(path) as beside, open(beside, "wb") as file:
-            np.savez(file, head=np.array(text), checksum=checksum, **self._arrays)  # type: ignore[arg-type]
-
-    def _load(self, path: Path) -> None:
-        try:
-            with np.load(path, allow_pickle=False) as stored:
-                arrays = {name: stored[name] for name in stored.files if name not in ("head", "checksum")}
-                text, checksum = str(stored["head"]), str(stored["checksum"])
-            head = json.loads(text)
-            steps, depends_on = head["steps"], head["depends_on"]
-        except Exception as error:
-            # An archive with a flipped bit fails in a dozen ways; all of them mean the same.
-            reason = (str(error) or type(error).__name__).splitlines()[0]
-            raise ValueError(
-                f"checkpoint {str(path)!r} is cut off, damaged or no checkpoint of a comparison ({reason}); "
-                "delete it to start anew"
-            ) from error
-        if checksum != _checksum(text, arrays):
-            raise ValueError(f"checkpoint {str(path)!r} is damaged; delete it to start anew")
-        known = {**dict.fromkeys(self._depends_on), **depends_on}
-        differing = [name for name, value in known.items() if value != self._depends_on.get(name)]
-        if differing:
-            raise ValueError(
-                f"checkpoint {str(path)!r} belongs to another comparison, which differs in "
-                f"{', '.join(differing)}; give another path, or delete it to start anew"
-            )
-        self._steps, self._arrays = steps, arrays
 
     # Values as plain data: arrays beside, everything else as JSON.
 
@@ -160,12 +124,3 @@ class ComparisonCheckpoint:
             return _KNOWN[value["is"]](**{k: self._decoded(part) for k, part in value["parts"].items()})
         kind = list if "list" in value else tuple
         return kind(self._decoded(item) for item in value["list" if kind is list else "tuple"])
-
-
-def _checksum(text: str, arrays: dict[str, np.ndarray]) -> str:
-    digest = hashlib.sha256(text.encode())
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(array.tobytes())
-    return digest.hexdigest()

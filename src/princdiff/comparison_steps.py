@@ -23,7 +23,6 @@ from princdiff.deadline import OutOfTime, until
 from princdiff.estimators import SPARDA
 from princdiff.findings import Reason, Why
 from princdiff.inference.alone import FEWEST_NAMING
-from princdiff.inference.execution import fingerprint_of
 from princdiff.inference.identity import identity_of, rows_identity
 from princdiff.inference.intervals import selected_effects
 from princdiff.inference.permutation_result import PermutationResult
@@ -35,6 +34,7 @@ from princdiff.options import option
 from princdiff.progress import progress_bar
 from princdiff.result import feature_tables, held_out, kept_parts, projected_groups, shift_spread_shape
 from princdiff.result.columns import ColumnFacts
+from princdiff.result.difference import DifferenceResult
 from princdiff.result.effects import Effect, averaged, direction_effect
 from princdiff.result.feature_histograms import distributions
 from princdiff.result.parts import (
@@ -45,6 +45,7 @@ from princdiff.result.parts import (
 from princdiff.result.rows import rows_to_show
 from princdiff.result.shown import Shown
 from princdiff.result.telling_columns import telling_columns
+from princdiff.resume import fingerprint_of
 from princdiff.tables import Prepared
 from princdiff.time_budget import Budget, BudgetedTest, part_of_rows
 
@@ -123,8 +124,8 @@ class Comparison:
             warn_user(message)
         return found
 
-    def run(self) -> dict[str, Any]:
-        """All steps; what `DifferenceResult` holds, notes and parameters aside."""
+    def run(self) -> DifferenceResult:
+        """All steps; notes and parameters are entered by who asked."""
         fit = self._fit()
         tested = self._test()
         pvalue, statistic, test = kept_parts.kept_test(tested, self.problem, self.options.n_permutations)
@@ -143,48 +144,46 @@ class Comparison:
         reference = projected_groups.reference(
             self.data, projections, *projected_groups.scaling(fit, self.data.groups)
         )
-        return {
-            "pvalue": pvalue,
-            "statistic": statistic,
-            "effect": effect.size,
-            "effect_interval": (effect.low, effect.high),
-            "groups": {
-                name: int((self.data.codes == code).sum()) for code, name in enumerate(self.data.groups)
-            },
-            "columns": tables.columns,
-            "changes": tables.changes,
-            "table": tables.table,
-            "relations": relations,
-            "divergences": fit.divergences_,
-            "upper_bounds": fit.upper_bounds_,
-            "kind": {name: float(components[name].iloc[0]) for name in ("location", "scale", "shape")},
-            "directions": pd.DataFrame(
+        return DifferenceResult(
+            pvalue=pvalue,
+            statistic=statistic,
+            effect=effect.size,
+            effect_interval=(effect.low, effect.high),
+            groups={name: int((self.data.codes == code).sum()) for code, name in enumerate(self.data.groups)},
+            columns=tables.columns,
+            changes=tables.changes,
+            table=tables.table,
+            relations=relations,
+            divergences=fit.divergences_,
+            upper_bounds=fit.upper_bounds_,
+            kind={name: float(components[name].iloc[0]) for name in ("location", "scale", "shape")},
+            directions=pd.DataFrame(
                 fit.components_.T, index=list(self.data.features), columns=components["component"].tolist()
             ),
-            "components": components,
-            "separation": [
-                projected_groups.separation(own, self.data, self.divergence) for own in projections
-            ],
-            "test": test,
-            "selection": selection,
-            "certificate": kept_parts.kept_certificate(fit, self.divergence),
-            "path": kept_parts.kept_path(fit),
-            "reference": reference,
-            "rows": self._rows(projections[0], reference),
-            "distributions": distributions(self.data, self._worth_drawing(tables.table)),
-            "codings": list(self.data.codings),
-            "contrasts": contrasts,
+            components=components,
+            separation=[projected_groups.separation(own, self.data, self.divergence) for own in projections],
+            test=test,
+            selection=selection,
+            certificate=kept_parts.kept_certificate(fit, self.divergence),
+            path=kept_parts.kept_path(fit),
+            reference=reference,
+            rows=self._rows(projections[0], reference),
+            distributions=distributions(self.data, self._worth_drawing(tables.table)),
+            codings=list(self.data.codings),
+            contrasts=contrasts,
             # Beside columns and pairs that are named it would say less, and less surely.
-            "witness": None if chosen["selected"].any() else shown.witness(),
-        }
+            witness=None if chosen["selected"].any() else shown.witness(),
+            notes=[],
+            parameters={},
+        )
 
     # The direction.
 
     def _fit(self) -> SPARDA:
         fit = self._direction(self.options.n_features, certify=self.options.certify)
         fit.set_params(n_components=self.options.n_components)
-        found = self._step("fit", lambda: _found_by(self._fitted(fit)))
-        fit.__dict__.update(found)
+        for name, value in self._step("fit", lambda: _found_by(self._fitted(fit))).items():
+            setattr(fit, name, value)
         # A weight above zero means more of it in the last group, wherever means differ at all.
         along = projected_groups.projected(self.data, fit)
         last = self.data.codes == len(self.data.groups) - 1

@@ -35,6 +35,10 @@ class Why:
     reason: Reason = Reason.NONE
     partners: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        # Out of a file it is a word.
+        object.__setattr__(self, "reason", Reason(self.reason))
+
     @property
     def company(self) -> str:
         """The partners in words.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,8 +40,7 @@ class StandardisedWithin:
 
     def take(self, columns: NDArray) -> StandardisedWithin:
         """The operator for some of the columns."""
-        other = object.__new__(StandardisedWithin)
-        other.__dict__.update(self.__dict__)
+        other = copy(self)
         other._labels = self._labels.take(columns)
         return other
 

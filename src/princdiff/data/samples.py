@@ -9,6 +9,7 @@ underflow. A divergence that ignores a common shift is not changed by the centri
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
@@ -127,9 +128,8 @@ class Samples:
 
     def _changed(self, **attributes: object) -> Samples:
         """A copy with other attributes, its products made anew."""
-        other = object.__new__(Samples)
-        other.__dict__.update(self.__dict__)
-        other.__dict__.update(attributes)
+        other = copy(self)
+        vars(other).update(attributes)
         if "rows" in attributes:
             other.__dict__.pop("row_keys", None)
         return other.astype(self.dtype)
@@ -141,8 +141,7 @@ class Samples:
 
     def astype(self, dtype: DTypeLike) -> Samples:
         """The same rows in another precision."""
-        other = object.__new__(Samples)
-        other.__dict__.update(self.__dict__)
+        other = copy(self)
         other._products = other._make_products(np.dtype(dtype))
         return other
 

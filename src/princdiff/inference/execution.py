@@ -6,24 +6,21 @@ chunks go to other processes or machines. They are the same chunks everywhere, s
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
 from princdiff.deadline import give_up_if_late
-from princdiff.files import replacing
+from princdiff.options import option
 from princdiff.parallel import single_threaded_blas
+from princdiff.resume import read_finished, write_finished
 
-_FORMAT = 1
 # Writing may take this share of the time.
 _WRITING_SHARE = 0.05
 
@@ -109,35 +106,13 @@ class Checkpoint:
             arrays[f"values-{index}"] = values
             if directions is not None:
                 arrays[f"directions-{index}"] = directions
-        head = {"format": _FORMAT, "fingerprint": self._fingerprint, "checksum": _checksum(arrays)}
-        with replacing(self.path) as beside, open(beside, "wb") as file:
-            np.savez(file, head=np.array(json.dumps(head)), **arrays)  # type: ignore[arg-type]
+        write_finished(self.path, self._fingerprint, arrays)
         self._saved = len(self._parts)
         self._last = time.monotonic()
         self._cost = self._last - start
 
     def _load(self) -> dict[int, Part]:
-        try:
-            with np.load(self.path, allow_pickle=False) as stored:
-                arrays = {name: stored[name] for name in stored.files if name != "head"}
-                head = json.loads(str(stored["head"]))
-                fingerprint, checksum = head["fingerprint"], head["checksum"]
-        except Exception as error:
-            # An archive with a flipped bit fails in a dozen ways; all of them mean the same.
-            reason = (str(error) or type(error).__name__).splitlines()[0]
-            raise ValueError(
-                f"checkpoint {str(self.path)!r} is cut off, damaged or no checkpoint ({reason}); delete it "
-                "to start anew"
-            ) from error
-        if checksum != _checksum(arrays):
-            raise ValueError(f"checkpoint {str(self.path)!r} is damaged; delete it to start anew")
-        known = {**dict.fromkeys(self._fingerprint), **fingerprint}
-        differing = [name for name, value in known.items() if value != self._fingerprint.get(name)]
-        if differing:
-            raise ValueError(
-                f"checkpoint {str(self.path)!r} belongs to another run, which differs in "
-                f"{', '.join(differing)}; give another path, or delete it to start anew"
-            )
+        arrays, _ = read_finished(self.path, self._fingerprint)
         indices = [int(name.split("-")[1]) for name in arrays if name.startswith("values-")]
         return {index: (arrays[f"values-{index}"], arrays.get(f"directions-{index}")) for index in indices}
 
@@ -168,21 +143,6 @@ def refuse_unseeded(checkpoint: str | Path | None, random_state: Any) -> None:
     """Without a seed a resumed run would draw other relabellings."""
     if checkpoint is not None and not isinstance(random_state, (int, np.integer)):
         raise ValueError(
-            f"checkpoint= needs a number as random_state, so that a resumed run draws the same relabellings; "
-            f"got {random_state!r}"
+            f"{option('checkpoint')} needs a number as random_state, so that a resumed run draws the same "
+            f"relabellings; got {random_state!r}"
         )
-
-
-def fingerprint_of(parts: dict[str, Any]) -> dict[str, str]:
-    """What results depend on, each part as a short hash or as it is."""
-    plain = (str, int, float, bool, type(None))
-    return {name: str(part) if isinstance(part, plain) else joblib.hash(part) for name, part in parts.items()}
-
-
-def _checksum(arrays: dict[str, NDArray]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(array.tobytes())
-    return digest.hexdigest()

@@ -23,7 +23,7 @@ from princdiff.inference.direction_grid import (
     single_cell_grid,
     whitened_samples,
 )
-from princdiff.inference.execution import Checkpoint, fingerprint_of, resumed
+from princdiff.inference.execution import Checkpoint, resumed
 from princdiff.inference.identity import identity_of, rows_identity
 from princdiff.inference.permutation_result import (
     PermutationOptions,
@@ -35,6 +35,7 @@ from princdiff.inference.sampling import SearchRows, random_order
 from princdiff.inference.scores import gamma_scores
 from princdiff.inference.tail_pvalues import pareto_pvalue
 from princdiff.parallel import in_threads, single_threaded_blas
+from princdiff.resume import fingerprint_of
 from princdiff.solvers.starts import marginal_divergences
 from princdiff.solvers.whitening import refuse_to_whiten
 
