@@ -98,10 +98,11 @@ def compare(
         the rows of a hospital, the cells of a donor. The test then relabels rows inside their block or whole
         blocks, see ``permute``, instead of treating rows as independent.
     permute : {"auto", "within", "whole"}, default="auto"
-        Whether rows are relabelled inside their block, or whole blocks; "auto": whole where every block lies
-        in one group.
+        Whether rows are relabelled inside their block, or whole blocks; "auto": whole where a block lies in
+        one group, inside it where it has rows of several.
     covariates : str, list of str or array, optional
-        Columns whose linear effect is taken out in the test.
+        Columns at equal values of which groups are compared: test, names, means and differences are adjusted
+        for them.
     sample_weight : str or array of shape (n_rows,), optional
         Row weights.
     missing : {"error", "impute", "drop"}, default="error"

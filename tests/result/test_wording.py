@@ -25,7 +25,7 @@ def test_rows_of_one_unit_are_said_to_be_taken_as_independent():
     with pytest.warns(UserWarning, match="'person'"):
         plain = princdiff.compare(table, groups="group", n_permutations=99, random_state=0)
     opening = wording.headline(plain)
-    assert "takes all rows as independent" in opening and "blocks='person'" in opening
+    assert "Rows of the same person recur (all in one group)" in opening and "blocks='person'" in opening
     blocked = princdiff.compare(table, groups="group", blocks="person", n_permutations=99, random_state=0)
     assert "independent" not in wording.headline(blocked)
 

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from princdiff import compare
-from princdiff.tables.identifiers import names_units
+from princdiff.result.wording import headline
+from princdiff.tables.identifiers import recurring_units
 
 
 def visits(per_person=4, n_persons=40):
@@ -44,16 +45,54 @@ def test_what_is_asked_for_is_compared():
         ("id", np.arange(24) // 2 * 1.0, np.arange(24) >= 12, False),
         ("id", np.arange(60) // 3 * 1.0, np.arange(60) >= 30, True),
         ("height", np.arange(60) // 3 * 1.0, np.arange(60) >= 30, False),
-        ("id", np.arange(60) % 20 * 1.0, np.arange(60) >= 30, False),
+        ("id", np.arange(60) % 20 * 1.0, np.arange(60) >= 30, "crossed"),
+        ("patient", np.arange(60) % 50 * 1.0, np.arange(60) >= 30, "crossed"),
+        ("USUBJID", np.arange(60) % 5 * 1.0, np.arange(60) >= 30, "crossed"),
+        ("client", np.arange(60) % 5 * 1.0, np.arange(60) >= 30, False),
+        ("shop_id", np.arange(600) % 20 * 1.0, np.arange(600) >= 300, False),
+        ("patient_id", np.arange(60) * 1.0, np.arange(60) >= 30, False),
         ("shop_id", (np.arange(60) >= 30) * 1.0, np.arange(60) >= 30, False),
         ("id", np.full(60, np.nan), np.arange(60) >= 30, False),
         ("id", np.where(np.arange(90) < 60, np.arange(90) // 3, np.nan), np.arange(90) // 30, True),
         ("id", np.where(np.arange(90) >= 30, np.arange(90) // 3, np.nan), np.arange(90) // 30, True),
     ],
-    ids=["few", "units", "a measurement", "in both groups", "the group", "nothing", "without 3", "without 1"],
+    ids=[
+        "few",
+        "units",
+        "a measurement",
+        "in both groups",
+        "persons",
+        "one word",
+        "kinds",
+        "shops",
+        "each once",
+        "the group",
+        "nothing",
+        "without 3",
+        "without 1",
+    ],
 )
 def test_what_names_units(name, values, groups, expected):
-    assert names_units(name, values, groups.astype(np.uint8)) == expected
+    found = recurring_units(name, values, groups.astype(np.uint8))
+    assert found == (expected if isinstance(expected, str) else "nested" if expected else "")
+
+
+@pytest.mark.parametrize("name", ["patient", "subject_id", "customer_id", "Donor", "UserID"])
+@pytest.mark.parametrize("as_text", [False, True])
+def test_persons_with_rows_in_both_groups_are_never_a_finding(name, as_text):
+    rng = np.random.default_rng(1)
+    person = np.sort(rng.integers(4000, 4060, 200))
+    table = pd.DataFrame({name: person, "score": rng.normal(size=200), "group": np.arange(200) // 10 % 2})
+    table["score"] += (person - 4030) / 10
+    if as_text:
+        table[name] = "P" + table[name].astype(str)
+    with pytest.warns(UserWarning, match=f"some in several groups.*blocks='{name}'"):
+        result = compare(table, groups="group", n_permutations=19, random_state=0)
+    assert list(result.columns["column"]) == ["score"]
+    opening = headline(result)
+    assert f"Rows of the same {name} recur" in opening and f"blocks='{name}'" in opening
+    blocked = compare(table, groups="group", blocks=name, n_permutations=19, random_state=0)
+    assert "recur" not in headline(blocked)
 
 
 def test_numbers_that_are_codes_are_noted():

@@ -55,7 +55,7 @@ blocks : array of shape (n_rows,), optional
     "permute": """
 permute : {"auto", "within", "whole"}, default="auto"
     Relabel rows inside their block, or whole blocks; "auto": whole blocks where each lies in one group,
-    within blocks where each has rows of several groups.""",
+    within blocks where each has rows of several groups, and each kind in its way where there are both.""",
     "n_permutations": """
 n_permutations : int, default=999
     Random relabellings; all distinct ones where they are fewer.""",

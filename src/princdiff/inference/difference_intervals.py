@@ -133,7 +133,7 @@ class Sampling:
     blocks : int array of shape (n_rows,), optional
         Block of each row.
     whole : bool
-        Whether each block lies in one group (donors); otherwise rows are compared within their block.
+        Whether blocks were drawn (donors, repeated persons); otherwise rows are compared within their block.
     covariates : array of shape (n_rows, n_covariates), optional
         Numbers that are held equal.
     """
@@ -162,7 +162,7 @@ class Sampling:
             problem.codes == 1,
             problem.weights,
             problem.blocks,
-            problem.permute == "whole",
+            problem.permute in ("whole", "mixed"),
             problem.covariates,
         )
 
@@ -252,20 +252,25 @@ def _proportions(parts: list[tuple[NDArray, NDArray]], coverage: float) -> Diffe
 def _over_blocks(values: NDArray, weights: NDArray, sampling: Sampling, coverage: float) -> Difference:
     """Blocks are what was drawn: the rows of one say the same thing many times."""
     assert sampling.blocks is not None
-    means, variances, degrees = [], [], []
+    n_blocks = int(sampling.blocks.max()) + 1
+    means, shares, present = [], [], []
     for own in (~sampling.second, sampling.second):
-        mass = weights[own].sum()
         mean = np.average(values[own], weights=weights[own])
-        _, block = np.unique(sampling.blocks[own], return_inverse=True)
-        count = int(block.max()) + 1
-        if count < 2:
-            return UNKNOWN
-        # What a block adds to the mean of its group.
-        shares = np.bincount(block, weights[own] * (values[own] - mean)) / mass
         means.append(mean)
-        variances.append((shares**2).sum() * count / (count - 1))
-        degrees.append(count - 1.0)
-    return _student(means[1] - means[0], np.array(variances), np.array(degrees), coverage)
+        # What each block adds to the mean of its group.
+        added = np.bincount(sampling.blocks[own], weights[own] * (values[own] - mean), n_blocks)
+        shares.append(added / weights[own].sum())
+        present.append(np.bincount(sampling.blocks[own], minlength=n_blocks) > 0)
+    counts = np.array([own.sum() for own in present])
+    if counts.min() < 2:
+        return UNKNOWN
+    if (present[0] & present[1]).any():
+        # What a block adds to both groups varies together.
+        count = int((present[0] | present[1]).sum())
+        variance = np.array([((shares[1] - shares[0]) ** 2).sum() * count / (count - 1)])
+        return _student(means[1] - means[0], variance, np.array([count - 1.0]), coverage)
+    variances = np.array([(own**2).sum() for own in shares]) * counts / (counts - 1)
+    return _student(means[1] - means[0], variances, counts - 1.0, coverage)
 
 
 def _within_blocks(values: NDArray, weights: NDArray, sampling: Sampling, coverage: float) -> Difference:

@@ -42,6 +42,12 @@ def how_blocks_were_relabelled(problem: Problem, column: str = "") -> str:
         ]
         listed = f"{', '.join(counts[:-1])} and {counts[-1]}"
         return f"Whole blocks{named} were relabelled, not single rows: {listed}."
+    if problem.permute == "mixed":
+        crossing = int((np.count_nonzero(rows, axis=1) > 1).sum())
+        return (
+            f"Rows were relabelled within the {plural(crossing, 'block')}{named} that have rows of several "
+            f"groups, and the other {plural(len(rows) - crossing, 'block')} as wholes."
+        )
     if (rows == 1).all():
         noun = "pair" if problem.n_groups == 2 else "set"
         return f"Rows were relabelled within {plural(len(rows), noun)}{named}, one row of each group in each."

@@ -13,7 +13,7 @@ from princdiff.result.names_in_words import NAMED, cut, group_names, listed, som
 from princdiff.result.readable_figures import number
 from princdiff.result.words_on_directions import distance_sentence, is_nothing, second_contrast
 from princdiff.result.words_on_pairs import pairs_sentence, selected_relations
-from princdiff.tables.column_types import is_about_units
+from princdiff.tables.column_types import units_recur
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,8 @@ def headline(result: DifferenceResult) -> str:
     if np.isnan(result.pvalue):
         return f"The groups {names} were not tested. {distance_sentence(result)}"
     if not result.pvalue <= LEVEL:
-        return f"No difference between {names} could be shown ({pvalue}).{_would_have_shown(result)}"
+        shown = f"No difference between {names} could be shown ({pvalue}).{_would_have_shown(result)}"
+        return shown + _if_independent(result)
     cut_short = not result.test.exact and result.test.n_permutations < result.test.asked
     if cut_short and result.test.smallest_attainable_pvalue >= LEVEL:
         return (
@@ -47,14 +48,14 @@ def _if_independent(result: DifferenceResult) -> str:
     """What the answer rests on, where a column that was left out names units of several rows."""
     if result.parameters.get("permute") is not None:
         return ""
-    units = [
-        name for name, reason in (result.parameters.get("left_out") or {}).items() if is_about_units(reason)
-    ]
+    left_out = (result.parameters.get("left_out") or {}).items()
+    units = [(name, how) for name, reason in left_out if (how := units_recur(name, reason))]
     if not units:
         return ""
+    name, how = units[0]
     return (
-        f" This takes all rows as independent; if rows of one {cut(units[0], 40)} belong together, compare "
-        f"with {option('blocks', units[0])}."
+        f" Rows of the same {cut(name, 40)} recur ({how}): they are hardly independent, as this takes "
+        f"all rows to be; compare with {option('blocks', name)}."
     )
 
 

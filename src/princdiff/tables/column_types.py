@@ -23,14 +23,16 @@ from princdiff.tables.identifiers import (
     is_numbering,
     names_code,
     names_identifier,
-    names_units,
+    recurring_units,
 )
 from princdiff.tables.levels import MAX_LEVELS, Levels
 from princdiff.tables.precision import Precision, to_common_precision
 from princdiff.tables.spelling import joined_in_words, seen_alike, spelled_alike, truth_values, zeros_restored
+from princdiff.tables.units import names_individuals
 
 _IDENTIFIER = "looks like an identifier: every value occurs once"
 _UNITS = "names persons or other units"
+_NESTED, _CROSSED = "all in one group", "some in several groups"
 _MAYBE_CODES = (
     "compared as numbers, as post codes and the like hardly should be; as text or a category it is compared "
     "level by level"
@@ -226,12 +228,14 @@ def _classify_numbers(name: str, parts: Sequence[Part], groups: NDArray, asked: 
     whole = all(part.whole for part in parts if part.kind == "number")
     # An identifier with gaps is kept as floats.
     whole = whole or (
-        names_identifier(name) and bool((numbers == np.floor(numbers))[~np.isnan(numbers)].all())
+        (names_identifier(name) or names_individuals(name))
+        and bool((numbers == np.floor(numbers))[~np.isnan(numbers)].all())
     )
     if not asked and (name == ROW_NAMES or (whole and is_numbering(name, numbers, groups))):
         return Column(name, reason=_once(numbers))
-    if not asked and whole and names_units(name, numbers, groups):
-        return Column(name, reason=_units_reason(name))
+    units = recurring_units(name, numbers, groups) if whole and not asked else ""
+    if units:
+        return Column(name, reason=_units_reason(name, units))
     numbers, grid, rounded = to_common_precision(numbers, groups)
     two = two_valued(numbers, grid)
     remark = "; ".join(filter(None, (_remark(parts), rounded)))
@@ -251,14 +255,19 @@ def is_about_rows(reason: str) -> bool:
     return reason.startswith(_IDENTIFIER) or reason == not_compared()
 
 
-def is_about_units(reason: str) -> bool:
-    """Whether a column was left out because it names units that have several rows each."""
-    return reason.startswith(_UNITS)
+def units_recur(name: str, reason: str) -> str:
+    """How units recur that a column was left out for naming, in words; "" where it names none."""
+    if reason == f"{_IDENTIFIER} in a group" and names_individuals(name):
+        return _CROSSED
+    if not reason.startswith(_UNITS):
+        return ""
+    return _CROSSED if _CROSSED in reason else _NESTED
 
 
-def _units_reason(name: str) -> str:
+def _units_reason(name: str, units: str) -> str:
+    where = _NESTED if units == "nested" else _CROSSED
     return (
-        f"{_UNITS} that have several rows each, all in one group: if these rows belong "
+        f"{_UNITS} that have several rows each, {where}: if these rows belong "
         f"together, say so with {option('blocks', name)}"
     )
 
@@ -300,8 +309,10 @@ def _classify_levels(
     if not declared and count > 2 and distinct_pairs(levels.codes[present], groups[present]) >= 3:
         wordy = np.mean([len(level.split()) for level in levels.names]) > 3
         return Column(name, reason="free text" if wordy else _once(levels.codes[present]))
-    if not rules.asked and names_units(name, np.where(present, levels.codes, np.nan), groups):
-        return Column(name, reason=_units_reason(name))
+    numbers = np.where(present, levels.codes, np.nan)
+    units = "" if rules.asked else recurring_units(name, numbers, groups)
+    if units:
+        return Column(name, reason=_units_reason(name, units))
     most = min(MAX_LEVELS, max(10, rows // 2))
     if rules.asked or levels.ordered:
         most = rows if declared else rows // 2

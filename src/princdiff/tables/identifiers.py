@@ -17,6 +17,8 @@ ROW_NAMES = "Unnamed: 0"
 # So many whole numbers that all differ are no measurements: some would agree by chance.
 _MANY_ROWS = 1000
 _ROWS_PER_UNIT, _FEWEST_UNITS, _FEWEST_INDIVIDUALS = 1.5, 10, 3
+# Rows of a value up to which an identifier of nobody in particular names units that have several groups.
+_MOST_ROWS_PER_UNIT = 10
 
 
 def names_identifier(name: str) -> bool:
@@ -75,8 +77,8 @@ def is_numbering(name: str, numbers: NDArray, groups: NDArray) -> bool:
     return pairs > 3 * (values.max() - values.min() + 1) or _increases(values, groups)
 
 
-def names_units(name: str, numbers: NDArray, groups: NDArray) -> bool:
-    """Whether a column, called as identifiers or individuals are, recurs with each value in one group only.
+def recurring_units(name: str, numbers: NDArray, groups: NDArray) -> str:
+    """Whether a column, called as identifiers or individuals are, names units that have several rows.
 
     Parameters
     ----------
@@ -87,27 +89,40 @@ def names_units(name: str, numbers: NDArray, groups: NDArray) -> bool:
     groups : array of shape (n_rows,)
         Group of each row.
 
+    Returns
+    -------
+    {"", "nested", "crossed"}
+        Not at all, each value in one group only, or some in several groups.
+
     Examples
     --------
     >>> persons = np.arange(20).repeat(3)
-    >>> names_units("id", persons.astype(float), persons // 10)
-    True
+    >>> recurring_units("id", persons.astype(float), persons // 10)
+    'nested'
+    >>> recurring_units("patient", persons.astype(float), np.arange(60) % 2)
+    'crossed'
     """
     individuals = names_individuals(name)
     if not individuals and not names_identifier(name):
-        return False
+        return ""
     present = ~np.isnan(numbers)
-    values, inverse = np.unique(numbers[present], return_inverse=True)
+    values, inverse, counts = np.unique(numbers[present], return_inverse=True, return_counts=True)
     own = groups[present].astype(np.intp)
-    if len(values) == 0 or len(own) < _ROWS_PER_UNIT * len(values):
-        return False
+    rows_per_unit = len(own) / max(1, len(values))
+    if len(values) == 0 or (rows_per_unit < _ROWS_PER_UNIT and not individuals) or counts.max() < 2:
+        return ""
     lowest, highest = np.full(len(values), own.max()), np.zeros(len(values), dtype=np.intp)
     np.minimum.at(lowest, inverse, own)
     np.maximum.at(highest, inverse, own)
     # Few codes in each group are categories that changed, such as products that were given new keys; but of
     # donors and animals there are few.
     fewest = _FEWEST_INDIVIDUALS if individuals else _FEWEST_UNITS
-    return bool((lowest == highest).all() and np.bincount(lowest)[np.unique(own)].min() >= fewest)
+    if (lowest == highest).all():
+        return "nested" if np.bincount(lowest)[np.unique(own)].min() >= fewest else ""
+    # Few values that recur in several groups are kinds of customers, or the products of a shop.
+    named = individuals and re.search("(?i)(id|ident|key|nr|number)$", name) is not None
+    enough = len(values) >= (_FEWEST_INDIVIDUALS if named else _FEWEST_UNITS)
+    return "crossed" if enough and (individuals or rows_per_unit <= _MOST_ROWS_PER_UNIT) else ""
 
 
 def _increases(values: NDArray, groups: NDArray) -> bool:

@@ -19,9 +19,11 @@ from princdiff.options import option
 # From the most to the least likely unit of replication; "orig" is Seurat's orig.ident.
 _UNITS = (
     *("donor", "patient", "subject", "individual", "participant", "person", "mouse", "animal", "embryo"),
-    *("specimen", "sample", "replicate", "rep", "orig", "library", "batch", "plate", "channel", "lane"),
+    *("respondent", "volunteer", "proband", "customer", "user", "client", "employee", "student"),
+    *("subj", "usubj", "specimen"),
+    *("sample", "replicate", "rep", "orig", "library", "batch", "plate", "channel", "lane"),
 )
-_FILLERS = {"id", "ids", "name", "no", "nr", "number", "num", "code", "label", "uuid", "ident"}
+_FILLERS = {"id", "ids", "name", "no", "nr", "number", "num", "code", "key", "label", "uuid", "ident"}
 PSEUDOREPLICATION = (
     "the p-value treats every cell as independent, but cells of one donor are alike, and differences between "
     "donors then pass for differences between groups (pseudoreplication)"
@@ -38,8 +40,10 @@ def unit_rank(name: str) -> int | None:
     """
     words = re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower())
     words = [word for word in words if word not in _FILLERS]
-    # "donor_id" ends with its unit, "sample_type" and "batch_score" do not.
-    return _UNITS.index(words[-1]) if words and words[-1] in _UNITS else None
+    # "donor_id" ends with its unit, "sample_type" and "batch_score" do not; "USUBJID" is written in one word.
+    last = words[-1] if words else ""
+    last = last if last in _UNITS else re.sub("(id|nr|no|number|key)$", "", last)
+    return _UNITS.index(last) if last in _UNITS else None
 
 
 def names_individuals(name: str) -> bool:
@@ -49,6 +53,8 @@ def names_individuals(name: str) -> bool:
     --------
     >>> names_individuals("donor"), names_individuals("batch"), names_individuals("model")
     (True, False, False)
+    >>> names_individuals("CUSTOMER_ID"), names_individuals("userId"), names_individuals("users")
+    (True, True, False)
     """
     rank = unit_rank(name)
     return rank is not None and rank <= _UNITS.index("specimen")
