@@ -1,4 +1,4 @@
-"""Persons in one group and persons in several: what moves, among which, and that tests of such rows are exact."""
+"""Persons in one group and persons in several: what moves, among which, and that tests are exact."""
 
 from __future__ import annotations
 
