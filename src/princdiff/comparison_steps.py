@@ -23,11 +23,12 @@ from princdiff.deadline import OutOfTime, until
 from princdiff.estimators import SPARDA
 from princdiff.findings import Reason, Why
 from princdiff.inference.alone import FEWEST_NAMING
+from princdiff.inference.explanation import Explanation, with_rest
 from princdiff.inference.identity import identity_of, rows_identity
 from princdiff.inference.intervals import selected_effects
 from princdiff.inference.permutation_result import PermutationResult
 from princdiff.inference.selection import select
-from princdiff.inference.selection_result import SelectionResult
+from princdiff.inference.selection_result import SelectionResult, only_explaining
 from princdiff.inference.selection_steps import SelectionOptions
 from princdiff.inference.stability import StabilityOptions, run_half_samples
 from princdiff.options import option
@@ -73,6 +74,7 @@ class Comparison:
         # What is reported of every column has to be computed, whatever else is left out.
         self.budget = Budget.of(run, prepared.rows.shape)
         self.telling: list[str] = []
+        self.explaining = Explanation()
         # How clearly each statistic of a number spoke, where columns were named.
         self.seen: NDArray[np.float64] | None = None
         kinds = prepared.kinds
@@ -130,6 +132,7 @@ class Comparison:
         tested = self._test()
         pvalue, statistic, test = kept_parts.kept_test(tested, self.problem, self.options.n_permutations)
         chosen, selection, relations = self._select(pvalue)
+        explanation = self._explanation()
         stability = self._stability(fit)
         tables = self._tables(fit, chosen, stability)
         self.clock.done("explaining")
@@ -164,6 +167,7 @@ class Comparison:
             separation=[projected_groups.separation(own, self.data, self.divergence) for own in projections],
             test=test,
             selection=selection,
+            explanation=explanation,
             certificate=kept_parts.kept_certificate(fit, self.divergence),
             path=kept_parts.kept_path(fit),
             reference=reference,
@@ -313,6 +317,8 @@ class Comparison:
         if found is None:
             self.notes.append("time budget: the columns were not tested")
             return self._untested("the time budget was used up")
+        self.explaining = found.explanation
+        found = only_explaining(found)
         chosen = found.table.set_axis(list(self.data.features))
         # Scores of rows that were standardised or freed of covariates say nothing about the rows as they are.
         as_they_are = self.problem.scale != "within" and self.problem.covariates is None
@@ -330,6 +336,18 @@ class Comparison:
             found.n_labellings - 1,
         )
         return chosen, part, kept_parts.kept_relations(found.relations, self.data)
+
+    def _explanation(self) -> Explanation:
+        """The fewest columns that explain the difference, and the test of all others."""
+        count = self.options.n_permutations
+        try:
+            with self._stage("testing the other columns"), until(self.budget.due("rest"), strict=True):
+                found = self._step("rest", lambda: with_rest(self.explaining, self.problem, self.how, count))
+        except OutOfTime:
+            self.notes.append("time budget: the columns that explain nothing were not tested together")
+            found = self.explaining
+        self.clock.done("testing the other columns")
+        return found
 
     def _untested(self, why: str) -> tuple[pd.DataFrame, SelectionPart, pd.DataFrame]:
         """What stands in the place of a selection that was not made."""

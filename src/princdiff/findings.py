@@ -17,7 +17,6 @@ class Reason(StrEnum):
     ALONE = "alone"
     TOGETHER = "together"
     DIRECTION = "direction"
-    NEEDED = "needed"
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,6 @@ class Why:
         """The reason in words."""
         if self.reason is Reason.TOGETHER:
             return f"together {self.company}"
-        if self.reason is Reason.NEEDED:
-            return "needed to tell the groups apart"
         if self.reason is Reason.DIRECTION and self.partners:
             return f"direction: hides a difference of {self.partners[0]}"
         return str(self.reason)

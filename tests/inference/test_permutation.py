@@ -16,7 +16,6 @@ from princdiff.datasets import make_block_gaussians
 from princdiff.inference import permutation_runs
 from princdiff.inference.alone import alone_scores
 from princdiff.inference.contrasts import Relabellings
-from princdiff.inference.minimal_set import standardised
 from princdiff.inference.permuted_problem import Labellings
 from princdiff.inference.scores import gamma_scores
 
@@ -298,21 +297,6 @@ def test_statistic_is_the_divergence_in_data_units():
     assert relative.levels == [("whitened", 4)]
     fitted = PDA(scale="pooled", metric="whitened").fit(X, y)
     assert relative.statistic == pytest.approx(fitted.divergences_[0], rel=0.02)
-
-
-def test_standardised_treats_all_labellings_alike():
-    rng = np.random.default_rng(10)
-    values = rng.gamma(2.0, size=(30, 6))
-    values[:, 3] = 4.0
-    values[:, 4] = 0.0
-    order = rng.permutation(30)
-    result = standardised(values)
-    np.testing.assert_allclose(standardised(values[order]), result[order], rtol=1e-12)
-    np.testing.assert_allclose(standardised(values * 1e6)[:, :3], result[:, :3], rtol=1e-9)
-    # Levels that are the same for all labellings say nothing.
-    assert (result[:, 3:5] == 0).all()
-    np.testing.assert_allclose(result[:, :3].mean(axis=0), 0, atol=1e-12)
-    np.testing.assert_allclose(result[:, :3].std(axis=0), 1)
 
 
 @pytest.mark.parametrize("statistic", ["adaptive", "divergence"])

@@ -1,4 +1,4 @@
-"""Which features differ: alone, together with others, or along a direction; or a smallest set of them.
+"""Which features differ: alone, together with others, or along a direction; or the fewest that explain it.
 
 *Alone*: the feature's own distribution differs (`alone`). *Together*: its own does not, but its relation to
 another feature does (`relations`). Both kinds of hypotheses go through one step-down maximum, so one
@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from princdiff.data import parameters
@@ -21,13 +20,12 @@ from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.samples import Scale
 from princdiff.data.shared_docs import with_shared_docs
 from princdiff.divergences import Divergence
-from princdiff.findings import Reason, Why
 from princdiff.inference.alone import ERRORS
-from princdiff.inference.minimal_set import minimal_set
-from princdiff.inference.selection_result import SelectionResult
+from princdiff.inference.explanation import with_rest
+from princdiff.inference.selection_result import SelectionResult, only_explaining
 from princdiff.inference.selection_steps import SelectionOptions, SelectionSteps
 
-GOALS = ("all", "minimal", "directions")
+GOALS = ("all", "explanation", "directions")
 
 
 @with_shared_docs
@@ -57,11 +55,12 @@ def select_features(
     ----------
     {X}
     {y}
-    goal : {"all", "minimal", "directions"}, default="all"
+    goal : {"all", "explanation", "directions"}, default="all"
         "all": every feature whose own distribution differs, or whose relation to another feature does.
-        "minimal": a small set without which the groups can no longer be told apart. "directions": as "all",
-        and the features that take part in sparse directions: they need not differ in any way by
-        themselves or in pairs, but make a difference of others clearer.
+        "explanation": of these the fewest columns that are in everything that changed, and those that could
+        stand for one of them; all other columns are tested together. "directions": as "all", and the features
+        that take part in sparse directions: they need not differ in any way on their own or in pairs, but
+        make a difference of others clearer.
     alpha : float, default=0.05
         Level.
     {n_permutations}
@@ -69,7 +68,7 @@ def select_features(
         Control the chance of any false feature, or the expected share of false ones among those that
         differ alone (pairs keep the former).
     divergence : str, Divergence or callable, default="wasserstein2"
-        What "different" means along directions, for "minimal" and "directions"; see
+        What "different" means along directions, for "explanation" and "directions"; see
         `princdiff.divergences.available`. Single features and pairs are compared in several ways at once
         (means, spreads, shares, ranks; correlations of ranks), whatever the divergence.
     scale : {None, "pooled", "within"}, default="pooled"
@@ -154,8 +153,6 @@ def select(problem: Problem, run: Run, options: SelectionOptions) -> SelectionRe
     # In an order of their own: shuffled rows and renamed groups give the same answer to the last digit.
     groups = problem.classes
     problem = problem.require_memory().with_ranked_groups.ordered
-    if options.goal == "minimal":
-        return _minimal(problem, run, options)
     finder = SelectionSteps(problem, run, options, groups)
     if options.relations:
         finder.columns_and_pairs()
@@ -165,33 +162,8 @@ def select(problem: Problem, run: Run, options: SelectionOptions) -> SelectionRe
         finder.single_columns()
     if options.goal == "directions":
         finder.directions()
-    return finder.result()
-
-
-def _minimal(problem: Problem, run: Run, options: SelectionOptions) -> SelectionResult:
-    found = minimal_set(problem, run, options.alpha, options.n_permutations)
-    why = [Why(Reason.NEEDED if chosen else Reason.NONE) for chosen in found.selected]
-    table = pd.DataFrame(
-        {
-            "feature": problem.names,
-            "column": problem.units,
-            "selected": found.selected,
-            "reason": list(map(str, why)),
-            "score": np.nan,
-            "pvalue": found.pvalue,
-            "pvalue_error": np.nan,
-            "pvalue_adj": found.pvalue,
-        }
-    )
-    control = f"features are taken out until the rest does not differ at level {options.alpha:g}"
-    empty = pd.DataFrame()
-    return SelectionResult(
-        found.selected,
-        table,
-        empty,
-        empty,
-        control,
-        options.n_permutations + 1,
-        why,
-        complement_pvalue=found.complement_pvalue,
-    )
+    found = finder.result()
+    if options.goal != "explanation":
+        return found
+    explanation = with_rest(found.explanation, problem, run, options.n_permutations)
+    return only_explaining(replace(found, explanation=explanation))

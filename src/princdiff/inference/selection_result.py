@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from princdiff.data.shared_docs import with_shared_docs
-from princdiff.findings import Why
+from princdiff.findings import Reason, Why
+from princdiff.inference.explanation import Explanation
 from princdiff.printable import short_repr
 
 
@@ -44,9 +45,9 @@ class SelectionResult:
         What was looked at in each number (``mean``, ``spread``, ``frequent value``, ``ranks``, ``smooth``,
         and ``all values`` and ``one value`` where they are few): -log of an approximate p-value, not
         adjusted. Zeros for flags.
-    complement_pvalue : float or None
-        For "minimal": permutation p-value of the features not selected. Descriptive, since the same rows were
-        used to choose.
+    explanation : Explanation
+        The fewest columns that are in everything that changed; with ``goal="explanation"`` also the test of
+        all others.
 
     Examples
     --------
@@ -65,6 +66,24 @@ class SelectionResult:
     n_labellings: int
     why: list[Why]
     statistics: pd.DataFrame | None = None
-    complement_pvalue: float | None = None
+    explanation: Explanation = field(default_factory=Explanation)
 
     __repr__ = short_repr
+
+
+def only_explaining(found: SelectionResult) -> SelectionResult:
+    """The same with those features selected only whose column explains the difference, or could.
+
+    What else takes part keeps its reason and its p-value.
+    """
+    column = found.table["column"].astype(str)
+    explanation = found.explanation
+    selected = found.selected & column.isin(explanation.named).to_numpy()
+    # Of flags and counts another feature of the pair may have been named.
+    unnamed = column.isin(set(explanation.columns) - set(column[selected])).to_numpy()
+    together = found.explanation.partners
+    names = zip(column, found.why, unnamed, strict=True)
+    why = [Why(Reason.TOGETHER, tuple(together[name])) if new else old for name, old, new in names]
+    selected = selected | unnamed
+    table = found.table.assign(selected=selected, reason=list(map(str, why)))
+    return replace(found, selected=selected, table=table, why=why)

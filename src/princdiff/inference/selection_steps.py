@@ -30,6 +30,7 @@ from princdiff.inference.contrasts import Relabellings
 from princdiff.inference.covariates import with_unexplained_rows
 from princdiff.inference.direction_features import features_of_directions
 from princdiff.inference.doubtful_pairs import DoubtfulPairs
+from princdiff.inference.explanation import Changes, Explanation, explained
 from princdiff.inference.feature_columns import STATISTICS
 from princdiff.inference.features_of_pairs import FeatureFacts, features_that_explain
 from princdiff.inference.permuted_problem import standardised_within
@@ -64,7 +65,7 @@ class SelectionOptions:
 
     Attributes
     ----------
-    goal : {"all", "minimal", "directions"}
+    goal : {"all", "explanation", "directions"}
         See `select_features`.
     alpha : float
         Level.
@@ -138,6 +139,8 @@ class SelectionSteps:
         self._looked_at = np.arange(problem.n_features)
         self._rows_of_pairs = self._rows_of_threes = self._labellings.n_rows
         self._gate = options.global_pvalue is None or options.global_pvalue <= options.alpha
+        # Pairs and threes of columns that go together differently.
+        self._together: list[tuple[int, ...]] = []
 
     # The steps.
 
@@ -236,6 +239,7 @@ class SelectionSteps:
         np.minimum.at(self._adjusted, triples[:, 2], adjusted)
         for position in np.argsort(adjusted, kind="stable")[: np.count_nonzero(adjusted <= self._alpha)]:
             *partners, feature = triples[position].tolist()
+            self._note_changed(triples[position])
             self._name_together(feature, [partner for partner in partners if partner >= 0])
 
     def relations_of_threes(self) -> None:
@@ -259,6 +263,7 @@ class SelectionSteps:
         new = np.flatnonzero((adjusted <= self._alpha) & ~known)
         for position in new[np.argsort(adjusted[new], kind="stable")]:
             triple = found.pairs[position]
+            self._note_changed(triple)
             np.minimum.at(self._adjusted, triple, adjusted[position])
             for feature in triple.tolist():
                 self._name_together(feature, [other for other in triple.tolist() if other != feature])
@@ -306,6 +311,8 @@ class SelectionSteps:
         """Name features for pairs that go together differently, see `features_of_pairs`."""
         order = np.argsort(adjusted, kind="stable")
         changed = order[: np.count_nonzero(adjusted <= self._alpha)]
+        for pair in pairs[changed]:
+            self._note_changed(pair)
         facts = FeatureFacts(
             self._unit_of, self._few_values, self._feature_pvalue <= _MAY_DIFFER, self._selected
         )
@@ -325,6 +332,11 @@ class SelectionSteps:
         names = (self._problem.names[partner] for partner in dict.fromkeys(partners))
         self._why[feature] = Why(Reason.TOGETHER, tuple(names))
         self._selected[feature] = True
+
+    def _note_changed(self, features: NDArray[np.intp]) -> None:
+        """Features that go together differently, as columns; a negative number is none."""
+        if self._gate:
+            self._together.append(tuple(sorted(set(self._unit_of[features[features >= 0]].tolist()))))
 
     def _listed(self, pairs: RelationScores | None, adjusted: NDArray[np.float64]) -> pd.DataFrame:
         """The pairs that stand out most, as a table."""
@@ -358,6 +370,18 @@ class SelectionSteps:
         return table
 
     # The outcome.
+
+    def explanation(self) -> Explanation:
+        """The fewest columns that are in everything that changed."""
+        clear = np.flatnonzero(self._columns_adjusted <= self._alpha) if self._gate else np.zeros(0, np.intp)
+        order = np.lexsort((-self._alone.observed_units[clear], self._columns_adjusted[clear]))
+        changes = Changes(
+            clear[order],
+            self._together,
+            np.asarray(self._alone.observed_units, dtype=np.float64),
+            of_columns=self._options.error == "fwer",
+        )
+        return explained(changes, self._columns)
 
     def result(self) -> SelectionResult:
         """What was found."""
@@ -395,6 +419,7 @@ class SelectionSteps:
             self._labellings.n_labellings,
             self._why,
             pd.DataFrame(alone.observed_statistics, columns=list(STATISTICS)),
+            self.explanation(),
         )
 
     def _monte_carlo_error(self) -> NDArray[np.float64]:

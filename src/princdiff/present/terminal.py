@@ -54,7 +54,7 @@ def answer(result: DifferenceResult, screen: Screen, *, notes: Sequence[str] = (
         Lines.
     """
     # Here, not above: a message about a mistyped option must not wait for NumPy.
-    from princdiff.result import names_in_words, wording, words_on_directions
+    from princdiff.result import names_in_words, wording, words_on_directions, words_on_explanation
 
     lines = [screen.bold(line) for line in screen.prose(wording.headline(result))]
     lines.append("")
@@ -68,7 +68,8 @@ def answer(result: DifferenceResult, screen: Screen, *, notes: Sequence[str] = (
     sizes = ", ".join(f"{shorten(printable(name), 40)}: {size} rows" for name, size in groups)
     n_columns, n_features = len(result.columns), len(result.table)
     features = f" as {n_features} features" if n_features != n_columns else ""
-    facts = [f"Compared: {sizes}; {n_columns} column{'s' if n_columns != 1 else ''}{features}."]
+    facts = [printable(words_on_explanation.about_others(result))]
+    facts += [f"Compared: {sizes}; {n_columns} column{'s' if n_columns != 1 else ''}{features}."]
     facts += [printable(line) for line in words_on_directions.witness_sentences(result)]
     if len(result.contrasts) > 1:
         facts += [printable(words_on_directions.contrast_sentence(result, part)) for part in result.contrasts]

@@ -16,6 +16,7 @@ from princdiff.caught_warnings import warn_user
 from princdiff.data import parameters, validate
 from princdiff.files import write_text
 from princdiff.findings import ChangePart
+from princdiff.inference.explanation import Explanation
 from princdiff.printable import printable
 from princdiff.result.new_rows import FromGroup, from_group, new_rows_like
 from princdiff.result.parts import (
@@ -103,6 +104,9 @@ class DifferenceResult:
         Rows to look at, where ``show_rows`` asked for some; see `typical_rows`.
     changes : dict
         What changed in each column, part by part; ``columns["change"]`` tells it in words.
+    explanation : Explanation
+        The fewest columns that explain the difference, how many changed at least, which others could stand
+        for one of them, and the test of all the rest.
     decision : DecisionPart or None
         Where the command line was given a rule (``--fail-below``): the rule, the outcome and the reason.
 
@@ -148,6 +152,7 @@ class DifferenceResult:
     witness: WitnessPart | None = None
     rows: RowsPart = field(default_factory=RowsPart)
     changes: dict[str, list[ChangePart]] = field(default_factory=dict)
+    explanation: Explanation = field(default_factory=Explanation)
     decision: DecisionPart | None = None
 
     # Reading.

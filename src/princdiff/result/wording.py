@@ -9,18 +9,18 @@ import numpy as np
 
 from princdiff.findings import Reason, in_brackets
 from princdiff.options import option
+from princdiff.result import words_on_explanation
 from princdiff.result.names_in_words import NAMED, cut, group_names, listed, some
 from princdiff.result.readable_figures import number
 from princdiff.result.words_on_directions import distance_sentence, is_nothing, second_contrast
-from princdiff.result.words_on_pairs import pairs_sentence, selected_relations
+from princdiff.result.words_on_explanation import LEVEL, in_words
+from princdiff.result.words_on_pairs import pairs_sentence
 from princdiff.tables.column_types import units_recur
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from princdiff.result import DifferenceResult
-
-LEVEL = 0.05
 
 
 def headline(result: DifferenceResult) -> str:
@@ -79,19 +79,11 @@ def format_pvalue(result: DifferenceResult) -> str:
 def what_differs(result: DifferenceResult) -> str:
     """The columns that differ, from what to what; else the pairs; else where the test saw it."""
     alone = columns_alone(result)
-    pairs = selected_relations(result)
-    sentences = []
-    if len(alone):
-        sentences.append(_columns_sentence(result, alone))
-    if len(pairs):
-        sentences += pairs_sentence(result, len(alone) > 0)
-    other = result.columns[result.columns["selected"]].drop(index=alone.index)
-    in_pairs = (
-        {str(name) for name in [*pairs["first column"], *pairs["second column"]]} if len(pairs) else set()
-    )
-    rest = [str(name) for name in other["column"] if str(name) not in in_pairs]
-    if rest:
-        sentences.append(f"{some(rest)} differ{'s' if len(rest) == 1 else ''} in combination with others.")
+    sentences = [_columns_sentence(result, alone)] if len(alone) else []
+    together = words_on_explanation.together_sentence(result)
+    sentences += [together] if together else pairs_sentence(result, len(alone) > 0)
+    if result.explanation.rest_pvalue <= LEVEL:
+        sentences.append(words_on_explanation.rest_sentence(result))
     if sentences:
         return " ".join(sentences)
     if not result.selection.made:
@@ -136,12 +128,15 @@ def _columns_sentence(result: DifferenceResult, alone: pd.DataFrame) -> str:
     ]
     named = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     of = f" of {total}" if total > count else ""
+    if words_on_explanation.explains(result) and count == len(result.explanation.columns) <= NAMED:
+        explain = "One column explains" if count == 1 else f"{in_words(count)} columns explain"
+        return f"{explain} the difference: {named}.{certain}"
     if count == 1:
         return f"One{of} column{'s' if of else ''} differs: {named}.{certain}"
     if total == count:
         opening = "Both columns differ" if count == 2 else f"All {count} columns differ"
     else:
-        opening = f"{_number(count)}{of} columns differ"
+        opening = f"{in_words(count)}{of} columns differ"
     return f"{opening}{', led by' if count > NAMED else ':'} {named}.{certain}"
 
 
@@ -211,8 +206,3 @@ def selection_sentence(result: DifferenceResult) -> str:
     if made.made and made.n_permutations != result.test.n_permutations:
         return f"{made.control} Columns were judged by {made.n_permutations} relabellings."
     return made.control
-
-
-def _number(count: int) -> str:
-    words = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
-    return words[count] if count < len(words) else str(count)

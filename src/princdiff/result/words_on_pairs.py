@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from princdiff.result import DifferenceResult
 
-# So many pairs, and so large a part of them with one column, and it is named as the one that changed.
-_HUB_PAIRS, _HUB_SHARE = 3, 0.6
 # Change of a correlation that two ovals side by side show.
 SEEN_CHANGE = 0.1
 
@@ -33,9 +31,8 @@ def pairs_sentence(result: DifferenceResult, also: bool) -> list[str]:
         return []
     opening = "Also, " if also else "No column differs on its own, but "
     row = seen.iloc[0]
-    # Counts are those of the table and of the page: of all pairs.
-    hub, others = _hub(pairs)
-    if others and hub in (row["first column"], row["second column"]):
+    hub, others = _hub(result)
+    if others > 1 and hub in (row["first column"], row["second column"]):
         other = row["second"] if row["first column"] == hub else row["first"]
         return [
             f"{opening}{cut(hub, 40)} is related differently to {others} other columns, "
@@ -70,31 +67,16 @@ def named_pairs(result: DifferenceResult) -> pd.DataFrame:
     pairs = selected_relations(result)
     if pairs.empty:
         return pairs
-    hub, others = _hub(pairs)
-    if not others:
-        return pairs
+    hub, _ = _hub(result)
     outside = (pairs["first column"] != hub) & (pairs["second column"] != hub)
     return pairs.iloc[np.argsort(outside.to_numpy(), kind="stable")]
 
 
-def _hub(pairs: pd.DataFrame) -> tuple[str, int]:
-    """The column that most pairs share, and with how many others; 0 where there is no such column."""
-    hub, share = _most_frequent(pairs)
-    if len(pairs) < _HUB_PAIRS or share < _HUB_SHARE:
-        return hub, 0
-    own = pairs[(pairs["first column"] == hub) | (pairs["second column"] == hub)]
-    others = {str(name) for name in [*own["first column"], *own["second column"]]} - {hub}
-    return hub, len(others) if len(others) > 1 else 0
-
-
-def _most_frequent(pairs: pd.DataFrame) -> tuple[str, float]:
-    """The column that is in most pairs, and in which share of them."""
-    counts: dict[str, int] = {}
-    for first, second in zip(pairs["first column"], pairs["second column"], strict=True):
-        for name in {str(first), str(second)}:
-            counts[name] = counts.get(name, 0) + 1
-    hub = max(counts, key=lambda name: counts[name])
-    return hub, counts[hub] / len(pairs)
+def _hub(result: DifferenceResult) -> tuple[str, int]:
+    """The column that explains most pairs, and with how many others it is related differently."""
+    partners = result.explanation.partners
+    hub = max(partners, key=lambda name: len(partners[name]), default="")
+    return hub, len(partners.get(hub, ()))
 
 
 def correlations(values: list[float]) -> list[str]:
