@@ -82,6 +82,18 @@ class AloneScores:
         """The scores of the first labellings only."""
         return replace(self, units=self.units[:n_labellings], features=self.features[:n_labellings])
 
+    def of(self, features: NDArray[np.intp]) -> AloneScores:
+        """The scores of some units, by all of their features."""
+        units, unit_of = np.unique(self.unit_of[features], return_inverse=True)
+        return AloneScores(
+            self.units[:, units],
+            self.features[:, features],
+            unit_of,
+            self.observed_units[units],
+            self.observed_features[features],
+            self.observed_statistics[features],
+        )
+
 
 def alone_scores_of(problem: Problem, scheme: Labelled, n_jobs: int | None = None) -> AloneScores:
     """`alone_scores` of a problem, worked out once: the test and the selection need them.

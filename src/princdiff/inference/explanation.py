@@ -180,8 +180,19 @@ def with_rest(explanation: Explanation, problem: Problem, run: Run, n_permutatio
     features = np.flatnonzero([column in others for column in problem.units])
     if not explanation.columns or not len(features) or isinstance(problem.rows, StoredColumns):
         return explanation
-    part = problem.restrict(features)
-    # Rows are told apart by all of their values, so that the labellings are those of the whole table.
-    part.__dict__["row_keys"] = problem.row_keys
+    part = _part(problem.with_ranked_groups.ordered, features)
     found = run_permutations(part, run, PermutationOptions(n_permutations=n_permutations))
     return replace(explanation, rest_pvalue=float(found.pvalue))
+
+
+def _part(problem: Problem, features: NDArray[np.intp]) -> Problem:
+    """Some features only, with the labellings of the whole table and what is known of single columns."""
+    part = problem.restrict(features)
+    # Rows are told apart by all of their values.
+    part.__dict__.update(row_keys=problem.row_keys, ordered=part, with_ranked_groups=part)
+    for key, known in problem.memory.items():
+        if key[0] == "scheme":
+            part.memory[key] = known
+        elif key[0] == "alone":
+            part.memory[key] = known.of(features)
+    return part
