@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 
 from princdiff import compare, load
+from princdiff.present.page_data import page_data
+from princdiff.result.loading import result_from
 from princdiff.result.schema import from_plain, to_plain
 
 
@@ -104,3 +106,34 @@ def test_a_table_that_lost_a_column_is_refused(result, tmp_path, table, column):
     (tmp_path / "damaged.json").write_text(json.dumps(content))
     with pytest.raises(ValueError, match=rf"damaged: result\.{table} lacks the column '{column}'"):
         load(tmp_path / "damaged.json")
+
+
+def without(content, table, place):
+    frame = dict(content[table])
+    for part in ("columns", "kinds", "data"):
+        frame[part] = [*frame[part][:place], *frame[part][place + 1 :]]
+    return {**content, table: frame}
+
+
+@pytest.mark.parametrize("table", ["columns", "table", "components", "relations"])
+def test_a_table_without_a_column_is_shown_or_refused(result, table):
+    content = result.to_dict()
+    shown = 0
+    for place, name in enumerate(content[table]["columns"]):
+        try:
+            older = result_from(without(content, table, place))
+        except ValueError as error:
+            assert f"result.{table} lacks the column {name!r}" in str(error)
+            continue
+        shown += 1
+        assert str(older).startswith("The groups")
+        assert len(older.plot_columns().patches) == 1
+        assert page_data(older)["columns"]["name"] == ["a", "b"]
+    assert shown
+
+
+@pytest.mark.parametrize("name", ["changes", "contrasts", "witness", "rows", "decision"])
+def test_a_file_from_before_a_part_was_kept_is_shown(result, name):
+    content = result.to_dict()
+    del content[name]
+    assert str(result_from(content)).startswith("The groups")

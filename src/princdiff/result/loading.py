@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from princdiff.data import parameters
 from princdiff.findings import Reason
 from princdiff.result.difference import FORMAT, KIND, DifferenceResult
 from princdiff.result.schema import from_plain, read_saved, refuse_other_files
+from princdiff.tables.encoding import feature_names
 
 
 def load(path: str | Path) -> DifferenceResult:
@@ -59,48 +61,109 @@ def load(path: str | Path) -> DifferenceResult:
 def result_from(content: dict[str, Any]) -> DifferenceResult:
     """A result from what `DifferenceResult.to_dict` made of it; ValueError where it is damaged."""
     result = from_plain(DifferenceResult, content, "result")
-    for frame in (result.columns, result.table):
-        if "reason" in frame and "differs" not in frame:
-            frame.insert(int(frame.columns.get_loc("reason")), "differs", _as_once_told(frame["reason"]))
+    for name, declared in _declared(result).items():
+        _complete(getattr(result, name), f"result.{name}", declared)
     _check_consistency(result)
     return result
 
 
-def _as_once_told(reasons: pd.Series) -> list[str]:
-    """How columns differ, from the words of files that were saved before it had a column of its own."""
-    first = [str(words).partition(" ")[0].rstrip(":") for words in reasons]
-    return [word if word in set(Reason) else str(Reason.NONE) for word in first]
-
-
-# What pages, plots and words read from the tables of a result.
-_JUDGED = ("selected", "pvalue", "differs", "reason", "kind", "effect", "share")
-_TABLES = {
-    "columns": ("column", "type", "change", *_JUDGED),
-    "table": ("feature", "column", "weight", "divergence", "location", "scale", "shape", *_JUDGED),
-    "relations": ("first", "second", "change", "pvalue", "selected"),
-    "components": (
-        "component",
-        "divergence",
-        "upper bound",
-        "pvalue",
-        "effect",
-        "location",
-        "scale",
-        "shape",
-    ),
+_NEEDED = object()
+# What pages, plots and words read from the tables of a result, with what stands for a column that files of an
+# older version do not have: nothing known. Without those that are needed nothing could be shown.
+_JUDGED = {
+    "selected": (bool, _NEEDED),
+    "pvalue": (float, math.nan),
+    "reason": (str, ""),
+    "kind": (str, _NEEDED),
+    "effect": (float, _NEEDED),
+    "measure": (str, ""),
+    "difference": (float, math.nan),
+    "difference_low": (float, math.nan),
+    "difference_high": (float, math.nan),
+    "share": (float, math.nan),
+}
+_PARTS = dict.fromkeys(("divergence", "location", "scale", "shape"), (float, _NEEDED))
+_NAMES = {"first": (str, _NEEDED), "second": (str, _NEEDED)}
+_TABLES: dict[str, dict[str, tuple[type, Any]]] = {
+    "columns": {"column": (str, _NEEDED), "type": (str, "number"), "change": (str, _NEEDED), **_JUDGED},
+    "table": {
+        "feature": (str, _NEEDED),
+        "column": (str, _NEEDED),
+        "weight": (float, _NEEDED),
+        "stability": (float, math.nan),
+        **_PARTS,
+        **_JUDGED,
+    },
+    "relations": {
+        **_NAMES,
+        "first column": (str, _NEEDED),
+        "second column": (str, _NEEDED),
+        "change": (float, _NEEDED),
+        "pvalue": (float, math.nan),
+        "selected": (bool, _NEEDED),
+    },
+    "components": {
+        "component": (str, _NEEDED),
+        "effect": (float, _NEEDED),
+        "upper bound": (float, math.nan),
+        "pvalue": (float, math.nan),
+        **_PARTS,
+    },
 }
 
 
+def _declared(result: DifferenceResult) -> dict[str, dict[str, tuple[type, Any]]]:
+    """Columns of the tables of a result, those of its groups and directions too."""
+    by_group = {f"{name} {group}": (float, _NEEDED) for name in ("mean", "sd") for group in result.groups}
+    dependence = {f"dependence {group}": (float, _NEEDED) for group in result.groups}
+    further = range(2, len(result.divergences) + 1)
+    weights = {f"weight {number}": (float, _NEEDED) for number in further}
+    shares = {f"share {number}": (float, math.nan) for number in further}
+    return {
+        **_TABLES,
+        "table": {**_TABLES["table"], **by_group, **weights, **shares},
+        "relations": {**_TABLES["relations"], **dependence},
+    }
+
+
+_WORDS = {bool: "true or false", float: "numbers", str: "texts"}
+
+
+def _complete(frame: pd.DataFrame, where: str, declared: dict[str, tuple[type, Any]]) -> None:
+    """Check the columns of a table, and add those that files of older versions do not have."""
+    if not len(frame):
+        return
+    for name, (kind, otherwise) in declared.items():
+        if name not in frame:
+            if otherwise is _NEEDED:
+                raise ValueError(f"{where} lacks the column {name!r}")
+            frame[name] = otherwise
+        elif not _holds(frame[name], kind):
+            raise ValueError(f"{where}[{name!r}] should hold {_WORDS[kind]}")
+    if "reason" in declared and "differs" not in frame:
+        frame["differs"] = _as_words_tell(frame["reason"])
+
+
+def _holds(values: pd.Series, kind: type) -> bool:
+    if kind is str:
+        return all(isinstance(value, str) for value in values)
+    return values.dtype == bool if kind is bool else values.dtype.kind in "fiu"
+
+
+def _as_words_tell(reasons: pd.Series) -> list[str]:
+    """How columns differ, from the words of files that were saved before it had a column of its own."""
+    first = [words.partition(" ")[0].rstrip(":") for words in reasons]
+    return [word if word in set(Reason) else str(Reason.NONE) for word in first]
+
+
 def _check_consistency(result: DifferenceResult) -> None:
-    """Parts that belong together must agree in size, or reading would fail later and elsewhere."""
+    """Parts that belong together must agree in size and names, or reading would fail later and elsewhere."""
     if len(result.groups) < 2:
         raise ValueError(f"result.groups names {len(result.groups)} groups; a comparison has at least two")
-    n_features = sum(len(coding.features) for coding in result.codings)
-    n_components = len(result.divergences)
+    names = feature_names(result.codings)[0]
+    n_features, n_components = len(names), len(result.divergences)
     sizes = {
         "directions": (result.directions.shape, (n_features, n_components)),
-        "table": (len(result.table), n_features),
-        "columns": (len(result.columns), len(result.codings)),
         "upper_bounds": (len(result.upper_bounds), n_components),
         "components": (len(result.components), n_components),
         "reference.components": (len(result.reference.components), n_components),
@@ -108,11 +171,16 @@ def _check_consistency(result: DifferenceResult) -> None:
     for name, (found, wanted) in sizes.items():
         if found != wanted:
             raise ValueError(f"result.{name} has size {found} where {wanted} belongs")
-    for name, wanted_columns in _TABLES.items():
-        frame = getattr(result, name)
-        lost = [column for column in wanted_columns if len(frame) and column not in frame]
-        if lost:
-            raise ValueError(f"result.{name} lacks the column {lost[0]!r}")
+    columns = [coding.column for coding in result.codings]
+    listed = {
+        "table['feature']": (result.table, "feature", names),
+        "columns['column']": (result.columns, "column", columns),
+    }
+    for name, (frame, column, expected) in listed.items():
+        if sorted(frame[column] if len(frame) else ()) != sorted(expected):
+            raise ValueError(f"result.{name} does not name the features or columns of result.codings")
+    if not set(result.changes) <= set(columns):
+        raise ValueError("result.changes names a column that result.codings does not")
     for group in result.groups:
         for name in ("factors", "offsets"):
             stored = getattr(result.reference, name)
