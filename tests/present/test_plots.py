@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from made_up import NAMES, made_up, mixed
 
-from princdiff.present import feature_plots, plots
+from princdiff.present import charts, feature_plots, plots
 from princdiff.result.parts import PathPart, TestPart
 
 MATHS = [r"$\frac$", "$", "a $ b $ c", r"\alpha$^$", "_{x", "two\nlines", *NAMES]
@@ -158,3 +158,14 @@ def test_the_legend_of_a_projection_covers_no_curve(n_groups):
     highest = max(line.get_ydata().max() for line in ax.lines)
     assert legend.x0 >= picture.x1 or legend.y0 > ax.transData.transform((0, highest))[1]
     plt.close(ax.figure)
+
+
+def test_both_kinds_of_pictures_draw_the_same_curves():
+    rng = np.random.default_rng(0)
+    groups = {"a": np.sort(rng.normal(size=99)), "b": np.sort(rng.exponential(size=99))}
+    rows = {"a": 40, "b": 4000}
+    ax = plots.quantile_densities(groups, (np.arange(99) + 0.5) / 99, rows=rows)
+    values = charts.projection(list(groups.values()), list(rows.values()), list(groups))["layer"][0]["data"]
+    for place, line in enumerate(ax.lines[:2]):
+        own = [(point["x"], point["y"]) for point in values["values"] if point["group"] == place]
+        assert np.allclose(np.column_stack(line.get_data()), own, rtol=1e-3, atol=1e-3)

@@ -21,7 +21,7 @@ from princdiff.tables import Coding
 
 vl_convert = pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
 
-from princdiff.present import charts, inference_charts, page, vega  # noqa: E402
+from princdiff.present import charts, figures, inference_charts, page, vega  # noqa: E402
 from princdiff.present.page_data import leading, page_data  # noqa: E402
 
 
@@ -345,7 +345,7 @@ def test_values_that_most_rows_have_are_narrow_peaks_in_every_group():
 
 def test_far_outliers_do_not_flatten_the_picture():
     points = np.append(np.linspace(-1, 1, 499), 1e6)
-    low, high = charts.visible_range([points, points], [50, 50])
+    low, high = figures.visible_range([points, points], [50, 50])
     assert -2 < low < high < 2
     captions = page._projections(made_up(), ["before", "after"])
     assert captions[0]["cut"] == ""
@@ -365,7 +365,7 @@ def test_relabellings_can_be_seen_however_far_the_observed_statistic_is():
         assert np.ptp(values) > 0.35 * (high - low)
         assert low < values.min() < values.max() < high
         drawn = any(layer["mark"]["type"] == "rule" for layer in spec["layer"])
-        assert drawn == (not inference_charts.is_far(values, observed)) == (low < observed < high)
+        assert drawn == (not figures.is_far(values, observed)) == (low < observed < high)
 
 
 def test_labels_are_short_and_distinct():

@@ -11,6 +11,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.present import figures
+from princdiff.present.figures import MOST_BARS
 from princdiff.present.vega import (
     SHOWN,
     Spec,
@@ -24,9 +26,6 @@ from princdiff.present.vega import (
     x_axis,
 )
 
-MOST_BARS = 4
-"""With more groups, points stand in for bars: bars side by side would be hairlines."""
-_GRID_POINTS = 161
 _WHISKERS = 12
 # Levels and values are numbered: a level may have any name, __proto__ too.
 _NAMES = {"name": "names", "value": []}
@@ -50,15 +49,13 @@ def projection(quantiles: list[NDArray[np.float64]], rows: list[int], names: lis
     dict
         Specification.
     """
-    low, high = visible_range(quantiles, rows)
-    grid = np.linspace(low, high, _GRID_POINTS)
+    grid, densities = figures.curves(quantiles, rows)
     levels = (np.arange(len(quantiles[0])) + 0.5) / len(quantiles[0])
     curves, strips = (
         [],
         [{"x": rounded(a), "x2": rounded(b), "at": rounded((a + b) / 2, 3)} for a, b in pairwise(grid)],
     )
-    for index, (points, count) in enumerate(zip(quantiles, rows, strict=True)):
-        density = _density(points, count, grid)
+    for index, (points, density) in enumerate(zip(quantiles, densities, strict=True)):
         curves += [
             {"x": rounded(x), "y": rounded(y, 4), "group": index} for x, y in zip(grid, density, strict=True)
         ]
@@ -66,7 +63,7 @@ def projection(quantiles: list[NDArray[np.float64]], rows: list[int], names: lis
             below = np.interp((strip["x"] + strip["x2"]) / 2, points, levels, left=0.0, right=1.0)
             strip[f"g{index}"] = f"{100 * below:.0f} % of its rows lie below"
     medians = [{"x": rounded(np.median(points)), "group": index} for index, points in enumerate(quantiles)]
-    horizontal = x_axis("x", "score", domain=[rounded(low), rounded(high)])
+    horizontal = x_axis("x", "score", domain=[rounded(grid[0]), rounded(grid[-1])])
     vertical = {"field": "y", "type": "quantitative", "axis": None}
     return layered_chart(
         [
@@ -80,20 +77,6 @@ def projection(quantiles: list[NDArray[np.float64]], rows: list[int], names: lis
             hover_strips(strips, {"at": "score"}, names),
         ],
     )
-
-
-def visible_range(quantiles: list[NDArray[np.float64]], rows: list[int]) -> tuple[float, float]:
-    """What the axis of the projection spans: everything, unless far outliers would flatten the rest."""
-    together = np.concatenate(quantiles)
-    low, high = float(together.min()), float(together.max())
-    inner = [np.quantile(points, [0.01, 0.99]) for points in quantiles]
-    near_low, near_high = min(float(pair[0]) for pair in inner), max(float(pair[1]) for pair in inner)
-    if high - low > 2.5 * (near_high - near_low) > 0:
-        low, high = max(low, near_low), min(high, near_high)
-    # Smooth curves reach beyond the outermost rows, and must not end in mid-air.
-    beyond = max(_width(points, count) for points, count in zip(quantiles, rows, strict=True))
-    margin = max(0.06 * (high - low), min(3 * beyond, 0.3 * (high - low))) or 0.5
-    return low - margin, high + margin
 
 
 def pictures(names: list[str]) -> dict[str, Spec]:
@@ -289,22 +272,3 @@ def pair(names: list[str]) -> Spec:
         ],
         height=160,
     )
-
-
-def _width(points: NDArray[np.float64], rows: int) -> float:
-    """Width of the smoothing kernel, by Silverman's rule.
-
-    Quantiles carry no sampling noise of their own, so it follows the rows behind them.
-    """
-    spread = float(points.std())
-    middle = float(np.subtract(*np.quantile(points, [0.75, 0.25]))) / 1.34
-    # Where most rows have one value it is zero, and the peak as narrow as the picture allows.
-    spread = min(spread, middle)
-    return float(0.9 * spread * min(max(rows, 2), 2000) ** -0.2)
-
-
-def _density(points: NDArray[np.float64], rows: int, grid: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Gaussian kernel density of evenly spaced quantiles; a group without spread is a narrow peak."""
-    width = max(_width(points, rows), float(np.ptp(grid)) / 80)
-    offsets = (grid[:, None] - points) / width
-    return np.exp(-0.5 * offsets**2).mean(axis=1) / (width * np.sqrt(2 * np.pi))

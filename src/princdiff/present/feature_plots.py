@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from princdiff.data.shared_docs import with_shared_docs
 from princdiff.findings import ChangePart
+from princdiff.present.figures import MOST_BARS
 from princdiff.present.plot_style import (
     COLOURS,
     LEGEND_ROWS,
@@ -29,8 +30,6 @@ from princdiff.present.text_layout import clipped
 from princdiff.result.readable_figures import percentages
 
 _LONGEST_CHANGE = 48
-# With more groups bars side by side are hairlines: points on a line stand in.
-_MOST_BARS = 4
 
 
 @with_shared_docs
@@ -71,7 +70,7 @@ def histograms(
     for index, (group, share) in enumerate(shares.items()):
         look, heights = group_style(index), np.asarray(share)
         label = shortened(str(group), LONGEST_GROUP)
-        if len(few) and len(shares) > _MOST_BARS:
+        if len(few) and len(shares) > MOST_BARS:
             ax.plot(np.arange(len(few)), heights, "o", markersize=4, **look, label=label)
         elif len(few):
             width = 0.8 / len(shares)
@@ -120,7 +119,7 @@ def bars(
     groups = list(shares)
     values = np.array([np.asarray(shares[group], dtype=float) for group in groups])
     places = np.arange(len(levels), dtype=float)
-    many = len(groups) > _MOST_BARS
+    many = len(groups) > MOST_BARS
     ax = new_axes(ax, (6.4, 1.0 + (0.35 if many else 0.1 + 0.2 * len(groups)) * max(len(levels), 2)))
     if many:
         ax.hlines(places, values.min(axis=0), values.max(axis=0), color="0.8", linewidth=3, zorder=0)

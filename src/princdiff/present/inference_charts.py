@@ -5,11 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.present.figures import is_far, null_edges
 from princdiff.present.vega import Spec, layered_chart, rounded, tooltips, with_room, x_axis
-
-_NULL_BINS = 24
-# Beyond the relabellings by this many times their range, the observed statistic is pointed to, not drawn.
-_FAR = 1.5
 
 
 def null(values: NDArray[np.float64], observed: float) -> Spec:
@@ -27,7 +24,7 @@ def null(values: NDArray[np.float64], observed: float) -> Spec:
     dict
         Specification.
     """
-    counts, edges = np.histogram(values, _null_edges(values))
+    counts, edges = np.histogram(values, null_edges(values))
     bars = [
         {"x": rounded(a), "x2": rounded(b), "n": int(n), "range": f"{a:.3g} to {b:.3g}"}
         for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True)
@@ -96,19 +93,6 @@ def null(values: NDArray[np.float64], observed: float) -> Spec:
         ],
         height=200,
     )
-
-
-def is_far(values: NDArray[np.float64], observed: float) -> bool:
-    """Whether the observed statistic lies too far beyond the relabellings to be drawn to scale."""
-    spread = float(np.ptp(values))
-    return bool(spread > 0 and observed > values.max() + _FAR * spread)
-
-
-def _null_edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    low, high = float(values.min()), float(values.max())
-    if high - low <= 1e-9 * max(1.0, abs(high)):
-        low, high = low - 0.5, high + 0.5
-    return np.linspace(low, high, int(np.clip(np.sqrt(len(values)) * 1.5, 8, _NULL_BINS)) + 1)
 
 
 def splits(pvalues: NDArray[np.float64]) -> Spec:

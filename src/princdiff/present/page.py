@@ -20,7 +20,8 @@ import numpy as np
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from princdiff.present import charts, inference_charts, vega
+from princdiff.present import inference_charts, vega
+from princdiff.present.figures import visible_range
 from princdiff.present.page_data import group_labels, leading, named, page_data, unbroken, visible
 from princdiff.present.plot_style import COLOURS
 from princdiff.result import wording, words_on_directions, words_on_pairs
@@ -204,7 +205,7 @@ def _projections(result: DifferenceResult, names: list[str]) -> list[dict[str, A
     for number, component in enumerate(result.reference.components):
         members = [component[group] for group in result.groups]
         quantiles = [group.quantiles for group in members]
-        low, high = charts.visible_range(quantiles, [group.rows for group in members])
+        low, high = visible_range(quantiles, [group.rows for group in members])
         lost = max(float(np.mean((points < low) | (points > high))) for points in quantiles)
         medians = [
             (name, _minus(f"{np.median(points):.3g}")) for name, points in zip(names, quantiles, strict=True)

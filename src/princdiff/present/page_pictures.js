@@ -3,7 +3,7 @@
 report.pictures = (function () {
   const { data, columns, features, number, percent, percents, make } = report;
   const MOST_LEVELS = { card: 5, panel: 30 };
-  const MOST_BARS = 4; // as in charts.py
+  const MOST_BARS = 4; // as in figures.py
   const options = { mode: "vega-lite", renderer: "svg", actions: false, defaultStyle: false, ast: true, tooltip: { disableDefaultStyle: true } };
   const hidden = new Set();
   const drawn = new Map(); // from places to what is drawn in them

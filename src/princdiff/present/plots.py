@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
 from princdiff.data.shared_docs import with_shared_docs
+from princdiff.present import figures
 from princdiff.present.plot_style import (
     COLOURS,
     LEGEND_ROWS,
@@ -22,7 +23,6 @@ from princdiff.present.plot_style import (
     shortened,
 )
 
-_GRID_POINTS = 400
 # Height of a line of the legend, beside the tallest curve, and groups up to which it is above the curves.
 _LEGEND_ROOM, _FEW_GROUPS = 0.13, 3
 
@@ -63,19 +63,14 @@ def projection(
     ax = new_axes(ax, (6.4, 3.6))
     values, groups = np.asarray(values, dtype=float).ravel(), np.asarray(groups)
     names = np.unique(groups) if order is None else np.asarray(order)
-    margin = 0.08 * (np.ptp(values) or 1.0)
-    grid = np.linspace(values.min() - margin, values.max() + margin, _GRID_POINTS)
-    tallest = 0.0
-    for index, name in enumerate(names):
-        members = values[groups == name]
-        density = _density(members, grid)
-        tallest = max(tallest, float(density.max()))
-        look = group_style(index)
-        ax.fill_between(grid, density, color=look["color"], alpha=fill_opacity(len(names)), linewidth=0)
-        ax.plot(grid, density, **look, label=f"{shortened(str(name), LONGEST_GROUP)} ({len(members)} rows)")
-    for index, name in enumerate(names):
+    members_of = [values[groups == name] for name in names]
+    labels = [
+        f"{shortened(str(name), LONGEST_GROUP)} ({len(members)} rows)"
+        for name, members in zip(names, members_of, strict=True)
+    ]
+    tallest = _draw_curves(ax, members_of, [len(members) for members in members_of], labels)
+    for index, members in enumerate(members_of):
         level = -tallest * 0.045 * (index + 1)
-        members = values[groups == name]
         colour = COLOURS[index % len(COLOURS)]
         ax.plot(members, np.full(len(members), level), "|", color=colour, alpha=0.5, markersize=5)
     # The legend of a few groups has room above the curves; that of more is beside them.
@@ -87,16 +82,6 @@ def projection(
     ax.spines[["left", "top", "right"]].set_visible(False)
     add_legend(ax, len(names) if inside else LEGEND_ROWS + 1, loc="upper left")
     return ax
-
-
-def _density(members: NDArray[np.float64], grid: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Gaussian kernel density on a grid; a group without spread is drawn as a narrow peak."""
-    from scipy.stats import gaussian_kde
-
-    if len(members) > 1 and np.ptp(members) > 1e-9 * np.ptp(grid):
-        return gaussian_kde(members)(grid)
-    width = np.ptp(grid) / 100
-    return np.exp(-0.5 * ((grid - members.mean()) / width) ** 2) / (width * np.sqrt(2 * np.pi))
 
 
 @with_shared_docs
@@ -175,6 +160,7 @@ def quantile_densities(
     quantiles: Mapping[str, NDArray[np.float64]],
     levels: NDArray[np.float64],
     *,
+    rows: Mapping[str, int] | None = None,
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
@@ -186,6 +172,8 @@ def quantile_densities(
         Quantiles of each group's projection.
     levels : array of shape (n_levels,)
         Probabilities at which they were taken.
+    rows : dict of int, optional
+        Rows of each group: few rows are smoothed more.
     title : str
         What the picture shows.
     {ax}
@@ -202,16 +190,9 @@ def quantile_densities(
     True
     """
     ax = new_axes(ax, (6.4, 3.6))
-    everything = np.concatenate(list(quantiles.values()))
-    margin = 0.08 * (np.ptp(everything) or 1.0)
-    grid = np.linspace(everything.min() - margin, everything.max() + margin, _GRID_POINTS)
-    tallest = 0.0
-    for index, (name, values) in enumerate(quantiles.items()):
-        density = _density(values, grid)
-        tallest = max(tallest, float(density.max()))
-        look = group_style(index)
-        ax.fill_between(grid, density, color=look["color"], alpha=fill_opacity(len(quantiles)), linewidth=0)
-        ax.plot(grid, density, **look, label=shortened(str(name), LONGEST_GROUP))
+    labels = [shortened(str(name), LONGEST_GROUP) for name in quantiles]
+    counts = [len(levels) if rows is None else rows[name] for name in quantiles]
+    tallest = _draw_curves(ax, list(quantiles.values()), counts, labels)
     ax.set_xlabel("projection on the direction found")
     if len(quantiles) == 2:
         _draw_transport(ax, list(quantiles.values()), levels, tallest)
@@ -221,6 +202,16 @@ def quantile_densities(
     add_legend(ax, len(quantiles))
     set_title(ax, title)
     return ax
+
+
+def _draw_curves(ax: Axes, points: list[NDArray], rows: list[int], labels: list[str]) -> float:
+    """Draw the groups' densities; how high the highest is."""
+    grid, densities = figures.curves(points, rows)
+    for index, (density, label) in enumerate(zip(densities, labels, strict=True)):
+        look = group_style(index)
+        ax.fill_between(grid, density, color=look["color"], alpha=fill_opacity(len(labels)), linewidth=0)
+        ax.plot(grid, density, **look, label=label)
+    return max(float(density.max()) for density in densities)
 
 
 def _draw_transport(ax: Axes, pair: list[NDArray], levels: NDArray[np.float64], tallest: float) -> None:
@@ -259,11 +250,12 @@ def null_distribution(null: ArrayLike, observed: float, pvalue: float, *, ax: Ax
     """
     ax = new_axes(ax, (6.4, 3.0))
     null = np.asarray(null, dtype=float)
-    bins = int(np.clip(np.sqrt(len(null)), 8, 40))
-    ax.hist(null, bins=bins, color="0.7", edgecolor="white", label=f"{len(null)} relabellings")
+    ax.hist(
+        null, bins=figures.null_edges(null), color="0.7", edgecolor="white", label=f"{len(null)} relabellings"
+    )
     label = f"observed: {observed:.3g} (p = {pvalue:.2g})"
     spread = float(np.ptp(null)) or 1.0
-    if observed > null.max() + 3 * spread:
+    if figures.is_far(null, observed):
         # Drawn to scale the relabellings would be a thin line: point to where the observed value is.
         edge = null.max() + 0.5 * spread
         ax.set_xlim(null.min() - 0.1 * spread, edge)

@@ -24,13 +24,14 @@ def projection(result: DifferenceResult, component: int, ax: Axes | None) -> Axe
     names = names_in_words.group_names(result)
     stored = result.reference.components[component]
     quantiles = {name: stored[group].quantiles for name, group in zip(names, result.groups, strict=True)}
+    rows = {name: stored[group].rows for name, group in zip(names, result.groups, strict=True)}
     effect = f"{result.effect:.2g} standard deviations apart"
     title = f"{wording.format_pvalue(result)}, {effect}"
     if component > 0:
         title = f"component {component + 1}: {words_on_directions.component_facts(result, component)}".rstrip(
             "."
         )
-    return plots.quantile_densities(quantiles, result.reference.levels, title=title, ax=ax)
+    return plots.quantile_densities(quantiles, result.reference.levels, rows=rows, title=title, ax=ax)
 
 
 def contrast(result: DifferenceResult, name: str, ax: Axes | None) -> Axes:
@@ -50,8 +51,9 @@ def contrast(result: DifferenceResult, name: str, ax: Axes | None) -> Axes:
         label: part.groups[group].quantiles
         for label, group in zip(names_in_words.group_names(result), result.groups, strict=True)
     }
+    rows = dict(zip(quantiles, (part.groups[group].rows for group in result.groups), strict=True))
     title = f"{name}: {part.effect:.2g} standard deviations apart"
-    return plots.quantile_densities(quantiles, result.reference.levels, title=title, ax=ax)
+    return plots.quantile_densities(quantiles, result.reference.levels, rows=rows, title=title, ax=ax)
 
 
 def witness(result: DifferenceResult, axes: Sequence[Axes] | None) -> NDArray[np.object_]:
