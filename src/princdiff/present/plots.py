@@ -250,9 +250,8 @@ def null_distribution(null: ArrayLike, observed: float, pvalue: float, *, ax: Ax
     """
     ax = new_axes(ax, (6.4, 3.0))
     null = np.asarray(null, dtype=float)
-    ax.hist(
-        null, bins=figures.null_edges(null), color="0.7", edgecolor="white", label=f"{len(null)} relabellings"
-    )
+    edges = figures.null_edges(null).tolist()
+    ax.hist(null, bins=edges, color="0.7", edgecolor="white", label=f"{len(null)} relabellings")
     label = f"observed: {observed:.3g} (p = {pvalue:.2g})"
     spread = float(np.ptp(null)) or 1.0
     if figures.is_far(null, observed):
