@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem, Run
 from princdiff.data.stored_columns import StoredColumns
+from princdiff.inference.echoes import Echoes
 from princdiff.inference.permutation_result import PermutationOptions
 from princdiff.inference.permutation_runs import run_permutations
 from princdiff.inference.smallest_cover import smallest_cover
@@ -35,8 +36,9 @@ class Explanation:
     Attributes
     ----------
     columns : list of str
-        The set: those that differ on their own, and the fewest that are in every pair (or three) of columns
-        which go together differently and of which none differs on its own. The clearest first.
+        The set: those that differ on their own and follow from no others, and the fewest that are in every
+        pair (or three) of columns which go together differently and of which none differs on its own. The
+        clearest first.
     lower_bound : int
         At least so many columns changed, with confidence 1 - alpha: no smaller set is in every change that
         was found. Zero where nothing is named, or nothing is promised of it.
@@ -44,6 +46,9 @@ class Explanation:
         Columns of the set that others could stand for, and these: nothing tells which of them changed.
     partners : dict of str to list of str
         Columns of the set that do not differ on their own, and those that they go with differently.
+    follows : dict of str to list of str
+        Columns that differ on their own, but only because others do, and the columns they follow from: given
+        these nothing changed.
     rest : list of str
         All other columns.
     rest_pvalue : float
@@ -67,6 +72,7 @@ class Explanation:
     lower_bound: int = 0
     alternatives: dict[str, list[str]] = field(default_factory=dict)
     partners: dict[str, list[str]] = field(default_factory=dict)
+    follows: dict[str, list[str]] = field(default_factory=dict)
     rest: list[str] = field(default_factory=list)
     rest_pvalue: float = float("nan")
 
@@ -87,6 +93,8 @@ class Changes(NamedTuple):
         Pairs and threes of columns that go together differently.
     clarity : array of shape (n_columns,)
         How clearly each column differs on its own, whether or not it does.
+    echoes : Echoes
+        Which of those that differ on their own follow from others.
     of_columns : bool
         Whether the family-wise error of the single columns is controlled, as that of pairs always is.
     """
@@ -94,6 +102,7 @@ class Changes(NamedTuple):
     alone: NDArray[np.intp]
     together: list[tuple[int, ...]]
     clarity: NDArray[np.float64]
+    echoes: Echoes = Echoes({}, {})
     of_columns: bool = True
 
 
@@ -128,9 +137,10 @@ def explained(changes: Changes, names: Sequence[str]) -> Explanation:
     preference = degree + changes.clarity / (1 + changes.clarity.max(initial=0.0))
     cover = smallest_cover(open_changes, preference)
     others = sorted(cover.places, key=lambda column: (-degree[column], -changes.clarity[column]))
-    chosen = [*alone, *others]
+    follows, either = changes.echoes
+    chosen = [*(column for column in alone if column not in follows), *others]
     certain = (len(alone) + cover.least) if changes.of_columns else _least_of_pairs(changes)
-    instead = _stand_ins(others, open_changes)
+    instead = either | _stand_ins(others, open_changes)
     partners = {
         column: [other for edge in open_changes if column in edge for other in edge if other != column]
         for column in others
@@ -140,7 +150,8 @@ def explained(changes: Changes, names: Sequence[str]) -> Explanation:
         lower_bound=certain,
         alternatives={names[c]: [names[other] for other in own] for c, own in instead.items() if own},
         partners={names[c]: [names[other] for other in dict.fromkeys(own)] for c, own in partners.items()},
-        rest=[name for column, name in enumerate(names) if column not in set(chosen)],
+        follows={names[c]: [names[parent] for parent in own] for c, own in sorted(follows.items())},
+        rest=[name for column, name in enumerate(names) if column not in {*chosen, *follows}],
     )
 
 

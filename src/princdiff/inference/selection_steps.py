@@ -30,6 +30,7 @@ from princdiff.inference.contrasts import Relabellings
 from princdiff.inference.covariates import with_unexplained_rows
 from princdiff.inference.direction_features import features_of_directions
 from princdiff.inference.doubtful_pairs import DoubtfulPairs
+from princdiff.inference.echoes import echoes
 from princdiff.inference.explanation import Changes, Explanation, explained
 from princdiff.inference.feature_columns import STATISTICS
 from princdiff.inference.features_of_pairs import FeatureFacts, features_that_explain
@@ -379,6 +380,7 @@ class SelectionSteps:
             clear[order],
             self._together,
             np.asarray(self._alone.observed_units, dtype=np.float64),
+            echoes(self._rows, self._labellings, self._unit_of, clear[order].tolist()),
             of_columns=self._options.error == "fwer",
         )
         return explained(changes, self._columns)

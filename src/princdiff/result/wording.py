@@ -79,7 +79,9 @@ def format_pvalue(result: DifferenceResult) -> str:
 def what_differs(result: DifferenceResult) -> str:
     """The columns that differ, from what to what; else the pairs; else where the test saw it."""
     alone = columns_alone(result)
-    sentences = [_columns_sentence(result, alone)] if len(alone) else []
+    sources = alone[~alone["column"].isin(list(result.explanation.follows))]
+    sentences = [_columns_sentence(result, sources)] if len(sources) else []
+    sentences += words_on_explanation.follows_sentence(result)
     together = words_on_explanation.together_sentence(result)
     sentences += [together] if together else pairs_sentence(result, len(alone) > 0)
     if result.explanation.rest_pvalue <= LEVEL:

@@ -43,6 +43,19 @@ def together_sentence(result: DifferenceResult) -> str:
     return f"{in_words(len(phrases))} columns explain the difference: {joined(phrases)}."
 
 
+def follows_sentence(result: DifferenceResult) -> list[str]:
+    """The columns that differ only because others do."""
+    found = result.explanation
+    parts = []
+    for name, parents in list(found.follows.items())[:NAMED]:
+        back = [source for source, others in found.alternatives.items() if name in others]
+        unless = f", unless {listed(back)} follow{'s' if len(back) == 1 else ''} from {cut(name, 40)}"
+        parts.append(f"{cut(name, 40)} follows from {listed(parents)}{unless if back else ''}")
+    more = len(found.follows) - len(parts)
+    parts += [f"{more} more follow from others"] if more else []
+    return [f"{'; '.join(parts)}."] if parts else []
+
+
 def rest_sentence(result: DifferenceResult) -> str:
     """What the test of all other columns says; "" where it was not made."""
     found = result.explanation
