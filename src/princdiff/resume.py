@@ -48,6 +48,15 @@ def write_finished(
         np.savez(file, head=np.array(text), checksum=checksum, **arrays)  # type: ignore[arg-type]
 
 
+def _advice(path: Path, error: Exception) -> str:
+    """What to do about a file that cannot be read as a checkpoint: a table is never to be deleted."""
+    with path.open("rb") as file:
+        start = file.read(4)
+    # Archives begin so; one of other arrays lacks ours.
+    ours = start in (b"", b"PK\x03\x04") and not isinstance(error, KeyError)
+    return "delete it to start anew" if ours else "it is another file and stays as it is: give another path"
+
+
 def read_finished(path: Path, depends_on: Mapping[str, str]) -> tuple[dict[str, NDArray], Any]:
     """Arrays and plain data that `write_finished` kept; files of another run and damaged ones are refused."""
     try:
@@ -60,8 +69,8 @@ def read_finished(path: Path, depends_on: Mapping[str, str]) -> tuple[dict[str, 
         # An archive with a flipped bit fails in a dozen ways; all of them mean the same.
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise ValueError(
-            f"checkpoint {str(path)!r} is cut off, damaged or no checkpoint ({reason}); delete it to "
-            "start anew"
+            f"checkpoint {str(path)!r} is cut off, damaged or no checkpoint ({reason}); "
+            f"{_advice(path, error)}"
         ) from error
     if checksum != _checksum(text, arrays):
         raise ValueError(f"checkpoint {str(path)!r} is damaged; delete it to start anew")

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from two_tables import left_out, two
 
-from princdiff.tables import prepare
+from princdiff.tables import encode, prepare
 
 RNG = np.random.default_rng(0)
 
@@ -217,3 +217,43 @@ def test_numbers_here_and_text_there():
         "c = b",
         "c (missing)",
     )
+
+
+@pytest.mark.parametrize(
+    ("write", "what"),
+    [
+        (lambda v: f"({-v:.2f})" if v < 0 else f"{v:.2f}", "signs or units"),
+        (lambda v: f"{-v:.2f}-" if v < 0 else f"{v:.2f}", "signs or units"),
+        (lambda v: f"{1e5 * v + 9e5:,.0f}".replace(",", " "), "signs or units"),
+        (lambda v: f"{1e8 * v + 9e8:,.0f}", "signs or units"),
+        (lambda v: f"{round(v)},5", "a comma"),
+    ],
+)
+def test_numbers_of_bookkeepers_are_no_identifiers(write, what):
+    column = [write(value) for value in np.random.default_rng(0).normal(size=60)]
+    with pytest.raises(ValueError, match=f"column 'c' holds numbers with {what}"):
+        two(column)
+
+
+def test_names_of_levels_are_cut_short_alike_in_later_rows():
+    books = ["a" * 200_000, "a" * 199_999 + "b", "c"]
+    table = two(books * 10)
+    assert max(map(len, table.features)) < 150
+    assert len(set(table.features)) == 4
+    later = encode(pd.DataFrame({"plain": np.zeros(3), "c": books}), table.codings)
+    np.testing.assert_array_equal(later.rows[:, 1:], table.rows[:3, 1:])
+
+
+@pytest.mark.parametrize("other", [np.arange(6.0), ["x", "y"] * 3])
+def test_dates_here_and_something_else_there(other):
+    days = pd.date_range("2024-01-01", periods=6)
+    X, Y = (pd.DataFrame({"plain": np.arange(6.0), "c": column}) for column in (days, other))
+    with pytest.warns(UserWarning, match="dates in one table, something else in the other"):
+        assert prepare(X, Y, dates="parts").features == ("plain",)
+
+
+def test_numbers_whose_squares_are_infinite():
+    frame = pd.DataFrame({"c": np.random.default_rng(0).normal(size=9)})
+    with pytest.raises(ValueError, match=r"infinite values in 1 column: 'c' .* numbers of at most 1e\+150"):
+        prepare(frame * 1e160, frame * 1e160)
+    assert np.isfinite(prepare(frame * 1e140, frame * 1e140).rows).all()

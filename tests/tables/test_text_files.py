@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 from princdiff.tables import prepare, read
+from princdiff.tables.column_values import read_column
 from princdiff.tables.text_files import SEPARATORS
 
 FRAME = pd.DataFrame({"größe": [1.5, 2.5, 3.5], "city": ["Oslo", "Ürümqi", "Oslo"], "n": [3, 1, 2]})
@@ -289,3 +290,29 @@ def test_none_is_a_word_among_words_and_missing_elsewhere(tmp_path):
     assert frame["empty"].isna().all()
     assert frame["member"].isna().tolist() == [False, True, False]
     assert frame["since"].isna().tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("swallowed", [1, 3])
+def test_rows_that_an_open_quote_swallowed_are_missed(tmp_path, swallowed):
+    lines = ["size,city,rate", *(f"{row},Oslo,{row}.5" for row in range(9))]
+    lines[3] = lines[3].replace("Oslo", '"Oslo')
+    lines[3 + swallowed] = lines[3 + swallowed].replace("Oslo", 'Oslo"')
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    message = f"column 'city' holds {swallowed} whole rows? in row 2 .* quote that was opened"
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path / "a.csv")
+
+
+def test_texts_of_several_lines_are_read(tmp_path):
+    content = 'size,where,rate\n1,"12 Main St, Springfield, IL\nUSA",2\n3,"a\nb",4\n'
+    (tmp_path / "a.csv").write_text(content)
+    assert read(tmp_path / "a.csv").n_rows == 2
+
+
+def test_numbers_are_read_to_the_last_digit(tmp_path):
+    values = np.random.default_rng(0).integers(1, 999, 400) / 7
+    frame = pd.DataFrame({"number": values, "text": [f"{value!r}" for value in values.tolist()]})
+    frame.to_csv(tmp_path / "a.csv", index=False, quoting=2)
+    again = read(tmp_path / "a.csv").values
+    np.testing.assert_array_equal(again["number"], values)
+    np.testing.assert_array_equal(read_column(frame["text"]).numbers, values)

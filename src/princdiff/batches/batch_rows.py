@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from princdiff.tables.column_values import read_column
 from princdiff.tables.dates import DateError, are_dates, read_dates
-from princdiff.tables.frames import Table, listed, suggestion
+from princdiff.tables.frames import Table, listed, plural, suggestion
 from princdiff.tables.readers import read, stem
 
 PERIODS = {"hour": "h", "day": "D", "week": "W", "month": "M", "quarter": "Q", "year": "Y"}
@@ -107,6 +107,13 @@ def plan_in_time(table: Any, reference: Any, time: str, every: str) -> BatchPlan
     -------
     BatchPlan
     """
+    if isinstance(table, (list, tuple)) or (
+        isinstance(table, Mapping) and any(np.ndim(batch) == 2 for batch in table.values())
+    ):
+        raise ValueError(
+            f"time={time!r} assigns the rows of one table to batches, and {plural(len(table), 'table')} were "
+            "given: leave it out, or give one table"
+        )
     source = read(table, "the table")
     periods, notes = _periods_of(source, time, every)
     frame = _without(source, time)

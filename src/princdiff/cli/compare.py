@@ -251,7 +251,12 @@ def _run(arguments: argparse.Namespace) -> int:
     _check_sources(arguments)
     check_rule(arguments)
     check_outputs(
-        {"--html": arguments.html, "--json": arguments.json, "--save": arguments.save},
+        {
+            "--html": arguments.html,
+            "--json": arguments.json,
+            "--save": arguments.save,
+            "--checkpoint": arguments.checkpoint,
+        },
         [arguments.file, arguments.other, *arguments.more],
     )
     from princdiff.comparison import compare

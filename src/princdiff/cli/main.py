@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import codecs
+import os
 import shlex
 import sys
 import traceback
@@ -14,6 +16,8 @@ from princdiff.cli.argument_parser import EXIT_CODES, OneLineFormatter, Parser, 
 from princdiff.cli.streams import BAD_INPUT, INTERRUPTED, SAME, fail
 from princdiff.options import as_flags
 
+# Signs of our own, as an encoding without them shows them.
+_PLAIN = {"→": "->", "…": "...", "×": "x", "≤": "<=", "≥": ">=", "−": "-", "–": "-", "█": "#", "▏": "|"}
 _EXAMPLES = """\
 examples:
   princdiff compare before.csv after.csv
@@ -152,7 +156,19 @@ def _system_error(error: OSError) -> str:
 
 
 def _write_any_character() -> None:
-    """A name that the terminal's encoding lacks is spelled out instead of ending the run."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    """A sign that the terminal's encoding lacks is spelled out; what is printed on closed streams is lost."""
+    codecs.register_error("princdiff", _spelled_out)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="princdiff")
+
+
+def _spelled_out(error: UnicodeError) -> tuple[str | bytes, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    if error.object[error.start] in _PLAIN:
+        return _PLAIN[error.object[error.start]], error.start + 1
+    return codecs.backslashreplace_errors(error)

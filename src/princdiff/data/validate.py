@@ -309,6 +309,9 @@ def settle_weights(
     """Finite weights, one for each row, in a safe range; None where they are all equal."""
     if weights is None:
         return None
+    # One number for all rows is not looked at by scikit-learn.
+    if not np.isfinite(weights).all():
+        raise ValueError(f"sample_weight must be finite: it is {weights[~np.isfinite(weights)][0]:g}")
     negative = np.flatnonzero(weights < 0)
     if len(negative):
         row = negative[0]

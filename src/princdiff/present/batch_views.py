@@ -129,4 +129,4 @@ def batches_lines(result: BatchesResult, screen: Screen, notes: Sequence[str] | 
             lines.append(f"and {len(found) - 10} more columns")
     for note in result.notes if notes is None else notes:
         lines += screen.prose(f"Note: {note}", indent=" " * 6)
-    return lines if screen.drawn else [line.replace("→", "->") for line in lines]
+    return lines

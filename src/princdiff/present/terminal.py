@@ -85,7 +85,7 @@ def answer(result: DifferenceResult, screen: Screen, *, notes: Sequence[str] = (
     for note in notes:
         first, *rest = screen.prose(f"Note: {note}", indent=" " * 6)
         lines += [screen.paint("Note:", "33") + first[5:], *rest]
-    return lines if screen.drawn else [line.replace("→", "->") for line in lines]
+    return lines
 
 
 def direction_sentence(result: DifferenceResult) -> str:

@@ -7,6 +7,7 @@ and left out with a reason. A column that is only *nearly* numeric is a fault to
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -41,10 +42,13 @@ _MAYBE_CODES = (
 _DIRTY_LEVELS, _DIRTY_SHARE = 10, 0.8
 # An entry that this many rows share, in a column of so few values, is a category and no slip.
 _SHARED_ROWS, _SHARED_PART, _FEW_VALUES = 5, 0.05, 30
-# Written in numbers, but not read as part of them: currencies, percent, separated thousands, a long minus.
+# Written in numbers, but not read as part of them: currencies, percent, separated thousands, a long minus,
+# and the ways of bookkeepers to write a loss.
 _COMMA = str.maketrans(",", ".")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+_LOSS = re.compile(r"\(([\d.]+)\)|([\d.]+)-")
 _SPACES = "\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
-_SIGNS = str.maketrans(",\N{MINUS SIGN}", ".-", "%‰°$€£¥₹'" + _SPACES)
+_SIGNS = str.maketrans(",\N{MINUS SIGN}", ".-", "%‰°$€£¥₹' " + _SPACES)
 # Fewer rows than this can hold two different numbers by accident.
 _TWO_VALUED_ROWS = 20
 _DECLARED = ("category", "boolean", "empty")
@@ -398,8 +402,13 @@ def _common_order(parts: Sequence[Part]) -> list[str] | None:
 def _nearly_numbers(name: str, column: Levels, where: Callable[[int], str]) -> str:
     """The fault of a column of numbers that was not read as numbers because of a few entries."""
     levels = column.names
-    if len(levels) < _DIRTY_LEVELS or any(map(is_code, levels)):
+    if any(map(is_code, levels)):
         return ""
+    if len(levels) < _DIRTY_LEVELS:
+        commas = [level for level in levels if _DECIMAL_COMMA.fullmatch(level.strip())]
+        read = parsed([level.translate(_COMMA) for level in levels])
+        few = len(commas) > 1 and len(levels) > 2 and bool(np.isfinite(read).all())
+        return _unread(name, "a comma", commas[0]) if few else ""
     numbers = numbers_in(levels)
     odd = np.flatnonzero(np.isnan(numbers))
     if len(odd) and len(levels) <= _FEW_VALUES:
@@ -410,9 +419,14 @@ def _nearly_numbers(name: str, column: Levels, where: Callable[[int], str]) -> s
         first = int(np.flatnonzero(column.codes == odd[0])[0])
         entries = listed((levels[position] for position in odd), 3)
         return f"column {name!r} holds numbers but for {entries} (the first in {where(first)})"
-    for signs, what in ((_COMMA, "a comma"), (_SIGNS, "signs or units")):
-        read = numbers_in([level.translate(signs) for level in levels])
-        if len(odd) and np.isfinite(read).mean() >= _DIRTY_SHARE:
-            example = levels[odd[0]]
-            return f"column {name!r} holds numbers with {what} ({example!r}), which were not read as numbers"
+    plain = [_LOSS.sub(r"-\1\2", level.translate(_SIGNS)) for level in levels]
+    # Several separators of thousands: 1,234,567.
+    plain = [text.replace(".", "", text.count(".") - 1) if text.count(".") > 1 else text for text in plain]
+    for texts, what in (([text.translate(_COMMA) for text in levels], "a comma"), (plain, "signs or units")):
+        if len(odd) and np.isfinite(numbers_in(texts)).mean() >= _DIRTY_SHARE:
+            return _unread(name, what, levels[odd[0]])
     return ""
+
+
+def _unread(name: str, what: str, example: str) -> str:
+    return f"column {name!r} holds numbers with {what} ({example!r}), which were not read as numbers"

@@ -8,6 +8,7 @@ columns.
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -22,6 +23,8 @@ from princdiff.tables.spelling import visible
 
 _CODE = re.compile(r"[+-]?0\d")
 _LONG = re.compile(r"[+-]?\d{16,}")
+# Characters up to which names of levels are kept whole, and kept of longer ones.
+_LONGEST, _KEPT = 400, 80
 
 Kind = Literal["number", "boolean", "text", "category", "date", "other", "empty"]
 
@@ -101,10 +104,14 @@ class Part:
 
 
 def level_name(value: Any) -> str:
-    """A category as text: a whole number has no decimal point, whatever its type."""
+    """A category as text: a whole number has no decimal point, whatever its type; a book is cut short."""
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return str(int(value))
-    return str(value)
+    text = str(value)
+    if len(text) <= _LONGEST:
+        return text
+    # What it begins with, and what tells it from others that begin alike.
+    return f"{text[:_KEPT]}... ({len(text)} characters, {zlib.crc32(text.encode(errors='replace')):08x})"
 
 
 def read_column(series: pd.Series) -> Part:
@@ -193,6 +200,7 @@ def _categories(series: pd.Series) -> Part:
 
 def _merged(codes: NDArray, names: list[str], kind: Kind) -> Part:
     """Levels that occur and are not blank, each once; the others are missing values."""
+    names = [name if len(name) <= _LONGEST else level_name(name) for name in names]
     used = np.bincount(codes[codes >= 0], minlength=len(names)) > 0
     if used.all() and all(map(visible, names)) and len(set(names)) == len(names) > 0:
         return Part(kind, len(codes), codes=codes.astype(np.intp, copy=False), levels=names)

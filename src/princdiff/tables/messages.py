@@ -14,7 +14,7 @@ from princdiff.tables.column_types import Column
 from princdiff.tables.encoding import Coding
 from princdiff.tables.frames import listed, plural
 from princdiff.tables.levels import OTHER
-from princdiff.tables.pooled_columns import Pool, bad_cells
+from princdiff.tables.pooled_columns import LARGEST, Pool, bad_cells
 from princdiff.tables.roles import Layout, Roles
 
 _MOST_LISTED = 10
@@ -103,7 +103,8 @@ def refuse_infinite(pool: Pool, layout: Layout) -> None:
     if infinite:
         raise ValueError(
             f"infinite values in {plural(len(infinite), 'column')}: {_counted(infinite, layout)}; "
-            "replace them by numbers, or leave the columns out with " + option("exclude")
+            f"replace them by numbers of at most {LARGEST:g}, or leave the columns out with "
+            + option("exclude")
         )
 
 

@@ -27,6 +27,9 @@ from princdiff.tables.lazy_columns import MOST_TEXTS, LazyColumns
 from princdiff.tables.levels import Levels
 from princdiff.tables.precision import Precision, has_mixed_precision, to_common_precision
 
+LARGEST = 1e150
+"""Beyond, the square of a number, of which statistics are made, would be infinite."""
+
 # Rows that are looked at first, to find the few columns that may hold two values only.
 _HEAD = 200
 
@@ -272,14 +275,14 @@ def _pool(columns: Sequence[Column], n_rows: int) -> Pool:
 
 
 def bad_cells(pool: Pool, *, infinite: bool) -> dict[str, NDArray]:
-    """Rows with a missing (or an infinite) value, for each column that has any.
+    """Rows with a missing (or an infinite or too large) value, for each column that has any.
 
     Parameters
     ----------
     pool : Pool
         Columns.
     infinite : bool
-        Look for infinite values, not for missing ones.
+        Look for infinite values and those beyond `LARGEST`, not for missing ones.
 
     Returns
     -------
@@ -288,7 +291,7 @@ def bad_cells(pool: Pool, *, infinite: bool) -> dict[str, NDArray]:
     """
     found: dict[str, NDArray] = {}
     if _suspicious(pool.numbers):
-        found = _bad_numbers(pool, np.isinf if infinite else np.isnan)
+        found = _bad_numbers(pool, _is_too_large if infinite else np.isnan)
     if not infinite:
         empty = {name: column.codes == -1 for name, column in pool.levels.items()}
         empty |= {name: np.isnat(column) for name, column in pool.dates.items()}
@@ -296,13 +299,18 @@ def bad_cells(pool: Pool, *, infinite: bool) -> dict[str, NDArray]:
     return {name: found[name] for name in pool.order if name in found}
 
 
+def _is_too_large(values: NDArray) -> NDArray[np.bool_]:
+    # Of float32, which knows no such number, infinity is one too.
+    return np.abs(values) > min(LARGEST, float(np.finfo(values.dtype).max))
+
+
 def _suspicious(numbers: Any) -> bool:
     """Whether to look closely: one pass over the numbers settles the usual case."""
     if isinstance(numbers, StoredColumns):
         return True
     values = numbers.data if sp.issparse(numbers) else numbers
-    with np.errstate(over="ignore", invalid="ignore"):
-        return not np.isfinite(values.sum(dtype=np.float64))
+    # Comparisons with NaN are false.
+    return bool(values.size) and not (-LARGEST <= float(values.min()) and float(values.max()) <= LARGEST)
 
 
 def _bad_numbers(pool: Pool, test: Callable[[NDArray], NDArray]) -> dict[str, NDArray]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from princdiff.tables.column_values import parsed
 from princdiff.tables.dates import are_dates
-from princdiff.tables.frames import listed, refuse_duplicates
+from princdiff.tables.frames import listed, plural, refuse_duplicates
 
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 _CHUNK = 1 << 22
@@ -124,6 +124,7 @@ def read_text(source: TextFile) -> tuple[pd.DataFrame, TextFile]:
         source = _with_found_separator(source)
         names_rows = _check_rows(source)
         frame = _parse(source)
+        _refuse_swallowed_rows(source, frame)
     except UnicodeError as error:
         if _is_gzip(source):
             raise ValueError(f"{source.name} is a gzip file; give it a name that ends in .gz") from None
@@ -140,6 +141,37 @@ def read_text(source: TextFile) -> tuple[pd.DataFrame, TextFile]:
     frame.columns = [str(name).strip() for name in frame.columns]
     _read_none(frame)
     return _with_codes_as_text(source, frame), source
+
+
+def _refuse_swallowed_rows(source: TextFile, frame: pd.DataFrame) -> None:
+    """A quote that is not closed takes the rows up to the next quote into its field."""
+    for place, dtype in enumerate(frame.dtypes):
+        if dtype.kind in "biufM":
+            continue
+        texts = frame.iloc[:, place]
+        several = texts.str.contains("\n", regex=False, na=False).to_numpy(dtype=bool)
+        for row in np.flatnonzero(several).tolist():
+            if not _holds_rows(str(texts.iloc[row]), place, frame, source.separator):
+                continue
+            count = plural(str(texts.iloc[row]).count("\n"), "whole row")
+            raise ValueError(
+                f"{source.name}: column {str(frame.columns[place])!r} holds {count} in row {row} (rows count "
+                "from 0): a quote that was opened there is not closed, or not doubled"
+            )
+
+
+def _holds_rows(text: str, place: int, frame: pd.DataFrame, separator: str) -> bool:
+    """Whether a text of several lines is the end of a row, whole rows, and the beginning of another."""
+    first, *between, last = (line.split(separator) for line in text.split("\n"))
+    width = frame.shape[1]
+    if len(first) != width - place or len(last) != place + 1 or any(len(line) != width for line in between):
+        return False
+    fields = [*last[:-1], "", *first[1:]]
+    numeric = [field for field, dtype in zip(fields, frame.dtypes, strict=True) if dtype.kind in "iuf"]
+    # A list in an address has as many commas by accident, but no numbers where the table has them.
+    return bool(numeric) and all(
+        field.strip() in _MISSING or np.isfinite(parsed([field])).all() for field in numeric
+    )
 
 
 def _read_none(frame: pd.DataFrame) -> None:
