@@ -16,8 +16,9 @@ from princdiff import __version__, auto_choices
 from princdiff.caught_warnings import caught_warnings, warn_user
 from princdiff.comparison_checkpoint import ComparisonCheckpoint
 from princdiff.comparison_options import Clock, Options
-from princdiff.data.moments import inverse_or_zero
+from princdiff.data.labels import HELD_OUT
 from princdiff.data.problem import Problem, Run
+from princdiff.data.row_keys import shuffled_members
 from princdiff.data.samples import Samples
 from princdiff.deadline import OutOfTime, until
 from princdiff.estimators import SPARDA
@@ -36,7 +37,7 @@ from princdiff.progress import progress_bar
 from princdiff.result import feature_tables, held_out, kept_parts, projected_groups, shift_spread_shape
 from princdiff.result.columns import ColumnFacts
 from princdiff.result.difference import DifferenceResult
-from princdiff.result.effects import Effect, averaged, direction_effect
+from princdiff.result.effects import Effect
 from princdiff.result.feature_histograms import distributions
 from princdiff.result.parts import (
     ReferencePart,
@@ -46,9 +47,11 @@ from princdiff.result.parts import (
 from princdiff.result.rows import rows_to_show
 from princdiff.result.shown import Shown
 from princdiff.result.telling_columns import telling_columns
+from princdiff.result.wording import LEVEL
 from princdiff.resume import fingerprint_of
+from princdiff.solvers.path import PathOptions, solve_path
 from princdiff.tables import Prepared
-from princdiff.time_budget import Budget, BudgetedTest, part_of_rows
+from princdiff.time_budget import Budget, BudgetedTest
 
 # Rows on which an effect is measured where time is short, or its direction is found where numbers are many.
 _EFFECT_ROWS = 40_000
@@ -137,7 +140,7 @@ class Comparison:
         tables = self._tables(fit, chosen, stability)
         self.clock.done("explaining")
         projections = projected_groups.projected(self.data, fit)
-        effect, auc = self._effect(fit, projections[0])
+        effect, auc = self._effect(fit, projections[0], pvalue, _clearest(tables.columns))
         self.clock.done("measuring the effect")
         components = self._components(fit, projections, pvalue, effect)
         shown = Shown(self.data, self.problem, tested, self.how)
@@ -257,33 +260,66 @@ class Comparison:
 
     # How large.
 
-    def _effect(self, fit: SPARDA, projection: NDArray[np.float64]) -> tuple[Effect, float]:
-        """Effect on rows that the direction was not fitted on, and how well it tells two groups apart."""
-        rng = self.how.rng("effect")
+    def _effect(
+        self, fit: SPARDA, projection: NDArray[np.float64], pvalue: float, clearest: float
+    ) -> tuple[Effect, float]:
+        """Effect on rows that the direction was not fitted on, and how well it tells two groups apart.
+
+        Parameters
+        ----------
+        fit : SPARDA
+            The direction.
+        projection : array of shape (n_rows,)
+            Rows along it.
+        pvalue : float
+            Of the test.
+        clearest : float
+            Largest effect of a column that was named on its own: groups are at least as far apart.
+        """
         problem = self.problem
         most = _EFFECT_ROWS if self.budget.limited else _MOST_EFFECT_ROWS
         if problem.n_rows > most:
-            index = np.sort(rng.permutation(problem.n_rows)[:most])
+            index = np.sort(self.how.rng("effect").permutation(problem.n_rows)[:most])
             problem, projection = problem.take_rows(index), projection[index]
-        halves = held_out.halves(problem, self.how.seed, rng)
+        judge = held_out.HeldOut(problem, projection)
         level = int(np.count_nonzero(fit.components_[0]))
-        if halves is None or level == 0 or problem.scale == "within":
-            units = held_out.sampled_blocks(problem)
-            found = direction_effect(projection, problem.codes, problem.weights, rng, units)
-            return averaged([found]), np.nan
-        now = time.monotonic()
-        due = iter([now + (self.budget.due("effect") - now) / 2, self.budget.due("effect")])
+        splits = None
+        if level and problem.scale != "within":
+            splits = held_out.halves(problem, self.how.seed_for("halves"))
+        if splits is None:
+            found, area = judge.of_fit(), np.nan
+        else:
+            with until(self.budget.due("effect"), strict=False):
+                directions = self._directions_of_halves(problem, splits, level)
+            found, area = judge.measured(splits, directions)
+        found = found.at_least(clearest)
+        # Where no difference could be shown, none at all is among those that the data allow.
+        return (found._replace(low=0.0) if pvalue > LEVEL and found.low > 0 else found), area
 
-        def direction(half: Problem) -> NDArray[np.float64]:
-            # What it is judged on are all rows of the other half.
-            if half.n_rows > _EFFECT_ROWS and half.n_rows * half.n_features > auto_choices.MANY_NUMBERS / 2:
-                half = part_of_rows(half, _EFFECT_ROWS / half.n_rows, self.how)
-            with until(next(due), strict=False):
-                fitted = self._direction(level, effort="fast", certify=False).fit_problem(half, self.how)
-            return fitted.components_[0] * inverse_or_zero(fitted.scale_)
-
-        crossed = held_out.crossed(problem, halves, direction)
-        return held_out.effect(problem, halves, crossed, rng), held_out.auc(problem, halves, crossed)
+    def _directions_of_halves(
+        self, problem: Problem, splits: NDArray[np.bool_], level: int
+    ) -> NDArray[np.float64]:
+        """What the unscaled features are multiplied by, for each split without and with its half."""
+        share = 2 * _EFFECT_ROWS / problem.n_rows
+        if share < 1 and problem.n_rows * problem.n_features > auto_choices.MANY_NUMBERS:
+            # What they are judged on are all rows of the other half.
+            members = shuffled_members(problem.row_keys, problem.codes, problem.n_groups, self.how.seed)
+            kept = [own[: max(held_out.FEWEST_ROWS, int(share * len(own)))] for own in members]
+            index = np.sort(np.concatenate(kept))
+            problem, splits = problem.take_rows(index), splits[:, index]
+        left_out = np.stack([splits, ~splits], axis=1).reshape(-1, problem.n_rows)
+        labels = problem.labellings(np.where(left_out, HELD_OUT, problem.codes).astype(np.uint8))
+        rng = self.how.rng("effect")
+        found = solve_path(
+            problem.samples,
+            labels,
+            problem.divergence,
+            np.array([level]),
+            rng,
+            PathOptions(n_jobs=self.how.n_jobs),
+        )
+        factor = np.asarray(problem.samples.factor, dtype=np.float64)
+        return (found.directions[:, 0] * factor).reshape(len(splits), 2, -1)
 
     # The test.
 
@@ -459,3 +495,9 @@ class Comparison:
 def _found_by(fit: SPARDA) -> dict[str, Any]:
     """What a fit has found: attributes that end in an underscore."""
     return {name: value for name, value in vars(fit).items() if name.endswith("_")}
+
+
+def _clearest(columns: pd.DataFrame) -> float:
+    """Largest effect of a column that differs on its own."""
+    alone = columns["selected"].astype(bool) & (columns["differs"] == "alone")
+    return float(columns["effect"][alone].max()) if alone.any() else 0.0

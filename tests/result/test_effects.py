@@ -3,16 +3,7 @@
 import numpy as np
 import pytest
 
-from princdiff import compare
-from princdiff.result.effects import (
-    SampledBlocks,
-    averaged,
-    beyond_chance,
-    chance_size,
-    direction_effect,
-    is_stepped,
-    level_effects,
-)
+from princdiff.result.effects import beyond_chance, chance_size, is_stepped, level_effects
 
 RNG = np.random.default_rng
 
@@ -70,84 +61,6 @@ def test_levels_without_rows_do_not_count():
     full = level_effects(np.array([[0.5, 0.5], [0.4, 0.6]]), halves(1000))[1]
     padded = level_effects(np.array([[0.5, 0.5, 0.0], [0.4, 0.6, 0.0]]), halves(1000))[1]
     assert padded == pytest.approx(full)
-
-
-def test_the_interval_covers():
-    rng, inside = RNG(2), 0
-    for _ in range(60):
-        values = rng.normal(size=400)
-        values[200:] += 0.6
-        effect = averaged([direction_effect(values, halves(200), None, rng)])
-        inside += effect.low <= 0.6 <= effect.high
-    assert inside >= 52
-
-
-def test_the_interval_begins_at_zero_where_nothing_differs():
-    above = 0
-    for seed in range(30):
-        rows = RNG([4, seed]).normal(size=(400, 3))
-        found = compare(
-            rows, groups=halves(200), n_permutations=0, select=False, certify=False, random_state=seed
-        )
-        above += found.effect_interval[0] > 0
-    assert above <= 4
-
-
-def donors(rng, shift, n_donors=8, n_cells=25):
-    """Cells of donors that differ by 0.7 standard deviations."""
-    donor = np.repeat(np.arange(2 * n_donors), n_cells)
-    codes = (donor >= n_donors).astype(np.uint8)
-    return (
-        rng.normal(size=len(donor)) + 0.7 * rng.normal(size=2 * n_donors)[donor] + shift * codes,
-        codes,
-        donor,
-    )
-
-
-def test_donors_are_what_an_effect_varies_over():
-    rng, inside, above, of_rows = RNG(5), 0, 0, 0
-    for _ in range(60):
-        values, codes, donor = donors(rng, 0.0)
-        units = SampledBlocks(donor, whole=True)
-        above += averaged([direction_effect(values, codes, None, rng, units)]).low > 0
-        of_rows += averaged([direction_effect(values, codes, None, rng)]).low > 0
-        values, codes, donor = donors(rng, 1.5)
-        found = averaged([direction_effect(values, codes, None, rng, units)])
-        inside += found.low <= 1.5 / np.sqrt(1 + 0.7**2) <= found.high
-    assert above <= 3
-    assert of_rows > above
-    assert inside >= 48
-
-
-def test_pairs_are_drawn_together():
-    # What the pairs share is no difference between the groups, and makes none uncertain.
-    rng = RNG(6)
-    shared = 3 * rng.normal(size=100)
-    values = np.concatenate([shared, shared + 0.5]) + 0.1 * rng.normal(size=200)
-    units = SampledBlocks(np.tile(np.arange(100), 2), whole=False)
-    paired = averaged([direction_effect(values, halves(100), None, rng, units)])
-    alone = averaged([direction_effect(values, halves(100), None, rng)])
-    assert paired.high - paired.low < 0.5 * (alone.high - alone.low)
-
-
-def test_one_donor_gives_no_interval():
-    values, codes, donor = donors(RNG(7), 1.0, n_donors=1)
-    found = averaged([direction_effect(values, codes, None, RNG(0), SampledBlocks(donor, whole=True))])
-    assert np.isnan([found.low, found.high]).all()
-    assert found.size > 0
-
-
-@pytest.mark.parametrize("n_donors", [3, 6])  # too few for halves of their own, and enough
-def test_a_comparison_of_donors_has_an_interval_of_donors(n_donors):
-    rng = RNG(8)
-    donor = np.repeat(np.arange(2 * n_donors), 20)
-    codes = (donor >= n_donors).astype(np.uint8)
-    rows = rng.normal(size=(len(donor), 4)) + rng.normal(size=(2 * n_donors, 4))[donor]
-    options = {"groups": codes, "n_permutations": 0, "select": False, "random_state": 0}
-    found, of_rows = compare(rows, blocks=donor, **options), compare(rows, **options)
-    widths = [high - low for low, high in (found.effect_interval, of_rows.effect_interval)]
-    assert found.effect < of_rows.effect
-    assert widths[0] > 1.3 * widths[1]
 
 
 def test_order_of_rows_and_names_of_groups_do_not_matter():

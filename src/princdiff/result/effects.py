@@ -9,21 +9,18 @@ here is what is left when the part that chance gives is taken off, it is counted
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from princdiff.data.labels import Labels
 from princdiff.divergences import Wasserstein2
 from princdiff.result.shift_spread_shape import Kind, split_difference
 
-# Rows on which the chance part of a shape and the spread of an effect are measured; both scale with the rows.
+# Rows on which the chance part of a shape is measured; it scales with the rows.
 _MOST_ROWS = 5000
 _RELABELLINGS = 5
-_DRAWS = 200
 # A value held by more than this part of the rows, or so few values, makes a column one of steps.
 _TIED_SHARE, _FEW_VALUES = 0.25, 10
 
@@ -42,6 +39,17 @@ class Effect(NamedTuple):
     size: float
     low: float
     high: float
+
+    def at_least(self, size: float) -> Effect:
+        """This effect, or one of another size if that is more, with an upper bound as much above it.
+
+        Examples
+        --------
+        >>> Effect(0.5, 0.25, 0.75).at_least(1.0), Effect(0.5, 0.25, 0.75).at_least(0.25)
+        (Effect(size=1.0, low=0.25, high=1.25), Effect(size=0.5, low=0.25, high=0.75))
+        """
+        more = max(0.0, size - self.size)
+        return Effect(self.size + more, self.low, self.high + more)
 
 
 def is_stepped(values: NDArray[np.float64]) -> bool:
@@ -207,186 +215,6 @@ def _shape_by_chance(
     for _ in range(_RELABELLINGS):
         total += split_difference(values, rng.permutation(labels)).shape / variance
     return total / _RELABELLINGS / chance_size(labels)
-
-
-class SquaredEffect(NamedTuple):
-    """A squared effect and its standard error (NaN where unknown), in squared standard deviations.
-
-    The degrees of freedom of the error matter where it comes from a few blocks.
-    """
-
-    squared: float
-    error: float
-    degrees: float = math.inf
-
-
-def averaged(parts: Sequence[SquaredEffect], *, independent: bool = True) -> Effect:
-    """The effect that parts of the rows show together, with its interval.
-
-    Squares are averaged, not effects: where chance explains everything the interval begins at 0.
-
-    Examples
-    --------
-    >>> averaged([SquaredEffect(0.04, 0.03), SquaredEffect(0.0, 0.03)]).low
-    0.0
-    """
-    squared = math.fsum(part.squared for part in parts) / len(parts)
-    errors = [part.error for part in parts]
-    error = (math.hypot(*errors) if independent else math.fsum(errors)) / len(parts)
-    degrees = math.fsum(part.degrees for part in parts)
-    reach = error * float(stdtrit(degrees, 0.975))
-    low, high = (math.sqrt(np.maximum(0.0, squared + sign * reach)) for sign in (-1, 1))
-    return Effect(math.sqrt(squared), low, high)
-
-
-def direction_effect(
-    projection: NDArray[np.float64],
-    codes: NDArray[np.uint8],
-    weights: NDArray[np.float64] | None,
-    rng: np.random.Generator,
-    units: SampledBlocks | None = None,
-) -> SquaredEffect:
-    """Squared distance of the groups along a direction that was found on other rows.
-
-    Parameters
-    ----------
-    projection : array of shape (n_rows,)
-        Projected rows.
-    codes : array of shape (n_rows,)
-        Group of each row.
-    weights : array of shape (n_rows,) or None
-        Row weights.
-    rng : Generator
-        For the bootstrap behind the error.
-    units : SampledBlocks, optional
-        What was drawn from the population, if not the rows one by one.
-
-    Returns
-    -------
-    SquaredEffect
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> codes = np.repeat([0, 1], 500).astype(np.uint8)
-    >>> effect = averaged([direction_effect(rng.normal(size=1000) + 0.8 * codes, codes, None, rng)])
-    >>> effect.low < 0.8 < effect.high
-    True
-    """
-    if units is not None:
-        return _effect_over_blocks(projection, codes, weights, units, rng)
-    squared = float(beyond_chance(projection[None], codes, weights, rng).total[0])
-    return SquaredEffect(squared, _bootstrap_error(projection, codes, weights, rng))
-
-
-class SampledBlocks(NamedTuple):
-    """Blocks that were drawn from a population together with all their rows: donors, pairs.
-
-    Attributes
-    ----------
-    blocks : int array of shape (n_rows,)
-        Block of each row.
-    whole : bool
-        Whether each lies inside one group; else blocks have rows of several groups.
-    """
-
-    blocks: NDArray[np.intp]
-    whole: bool
-
-    def take(self, rows: NDArray) -> SampledBlocks:
-        """Those of some rows (index or mask)."""
-        return self._replace(blocks=self.blocks[rows])
-
-    def sets(self, codes: NDArray[np.uint8]) -> list[NDArray[np.intp]]:
-        """Blocks that are drawn from together: those of each group, or all of them."""
-        if not self.whole:
-            return [np.unique(self.blocks)]
-        return [np.unique(self.blocks[codes == g]) for g in range(int(codes.max()) + 1)]
-
-
-def _effect_over_blocks(
-    projection: NDArray[np.float64],
-    codes: NDArray[np.uint8],
-    weights: NDArray[np.float64] | None,
-    units: SampledBlocks,
-    rng: np.random.Generator,
-) -> SquaredEffect:
-    """Effect of means and spreads; what blocks give by chance, and the error, by drawing blocks anew."""
-    if len(codes) > _MOST_ROWS:
-        # Blocks differ from each other by far more than a few thousand rows leave in doubt.
-        kept = np.sort(rng.permutation(len(codes))[:_MOST_ROWS])
-        projection, codes, units = projection[kept], codes[kept], units.take(kept)
-        weights = None if weights is None else weights[kept]
-    mass = np.ones(len(codes)) if weights is None else weights
-    values = projection[None] - projection.mean()
-    variance = float(_within_variance(projection[None], codes, weights)[0]) or 1.0
-    observed = float(_means_and_spreads(values, codes, mass[None])[0])
-    sets = units.sets(codes)
-    fewest = min(map(len, sets))
-    if fewest < 2:
-        return SquaredEffect(observed / variance, math.nan)
-    times = np.zeros((_DRAWS, int(units.blocks.max()) + 1))
-    for own in sets:
-        drawn = rng.choice(own, (_DRAWS, len(own)))
-        np.add.at(times, (np.arange(_DRAWS)[:, None], drawn), 1.0)
-    redrawn = _means_and_spreads(
-        np.broadcast_to(values, (_DRAWS, len(codes))), codes, times[:, units.blocks] * mass
-    )
-    # Few blocks drawn from themselves vary less than they would when drawn from a population.
-    more = fewest / (fewest - 1)
-    chance = max(0.0, float(redrawn.mean()) - observed) * more
-    error = float(redrawn.std()) * math.sqrt(more)
-    return SquaredEffect(
-        max(0.0, observed - chance) / variance, error / variance, sum(map(len, sets)) - len(sets)
-    )
-
-
-def _bootstrap_error(
-    projection: NDArray[np.float64],
-    codes: NDArray[np.uint8],
-    weights: NDArray[np.float64] | None,
-    rng: np.random.Generator,
-) -> float:
-    """Standard error of the squared effect, by drawing the rows of each group anew."""
-    n_rows = len(codes)
-    size = min(n_rows, _MOST_ROWS)
-    members = [np.flatnonzero(codes == g) for g in range(int(codes.max()) + 1)]
-    counts = [max(2, round(len(own) * size / n_rows)) for own in members]
-    stepped = is_stepped(projection)
-    variance = float(_within_variance(projection[None], codes, weights)[0]) or 1.0
-    drawn = np.concatenate(
-        [rng.choice(own, (_DRAWS, count)) for own, count in zip(members, counts, strict=True)], axis=1
-    )
-    labels = np.repeat(np.arange(len(members)), counts).astype(np.uint8)
-    values = projection[drawn] - projection.mean()
-    if stepped or weights is not None:
-        squares = _means_and_spreads(values, labels, None if weights is None else weights[drawn])
-    else:
-        squares = Wasserstein2().value(values, Labels(labels, len(members)).repeat(_DRAWS))
-    return float(squares.std()) / variance * math.sqrt(sum(counts) / n_rows)
-
-
-def _means_and_spreads(
-    values: NDArray[np.float64], labels: NDArray[np.uint8], weights: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
-    """Squared differences of means and of standard deviations, averaged over pairs of groups."""
-    n_groups = int(labels.max()) + 1
-    means, deviations, masses = [], [], []
-    for g in range(n_groups):
-        own = values[:, labels == g]
-        inner = np.ones_like(own) if weights is None else weights[:, labels == g] + 1e-300
-        mass = inner.sum(axis=1)
-        mean = (own * inner).sum(axis=1) / mass
-        means.append(mean)
-        deviations.append(np.sqrt(((own - mean[:, None]) ** 2 * inner).sum(axis=1) / mass))
-        masses.append(mass)
-    total, pairs = np.zeros(len(values)), np.zeros(len(values))
-    for g in range(n_groups):
-        for h in range(g):
-            pair = masses[g] * masses[h]
-            total += pair * ((means[g] - means[h]) ** 2 + (deviations[g] - deviations[h]) ** 2)
-            pairs += pair
-    return total / pairs
 
 
 def level_effects(

@@ -30,6 +30,8 @@ _SAME = 0.95
 _SHARPER = 1.25
 # With 0/1 columns, also if its area under the curve on rows held out is this much larger.
 _CLEARER = 0.05
+# A contrast is judged by halves, this often.
+_CONTRAST_SPLITS = 2
 # Families of cells that no direction, column or pair shows.
 _BEYOND_DIRECTIONS = ("kernel", "length", "covariance", "columns", "learner")
 _WORDS = {
@@ -186,13 +188,13 @@ class Shown:
         scores = np.asarray(self.problem.rows @ raw, dtype=np.float64).ravel()
         if not scores.std() > 0 or abs(_correlation(scores, projection)) > _SAME:
             return None
-        rng = self.run.rng("contrast")
-        halves = held_out.halves(self.problem, self.run.seed, rng)
-        if halves is None:
+        splits = held_out.halves(self.problem, self.run.seed_for("contrast"), _CONTRAST_SPLITS)
+        if splits is None:
             return None
-        crossed = held_out.crossed(self.problem, halves, of_half)
-        found = held_out.effect(self.problem, halves, crossed, rng)
-        area = held_out.auc(self.problem, halves, crossed)
+        directions = [
+            [of_half(self.problem.take_rows(np.flatnonzero(own))) for own in (~half, half)] for half in splits
+        ]
+        found, area = held_out.HeldOut(self.problem, scores).measured(splits, np.array(directions))
         return ContrastPart(name, direction, *found, area, True, self._groups(scores))
 
     def _whitened_direction(self) -> NDArray[np.float64] | None:

@@ -39,7 +39,11 @@ def distance_sentence(result: DifferenceResult) -> str:
     apart = f"they {_size(result, result.effect, *result.effect_interval, kind=kind)}"
     other = second_contrast(result)
     if other is None:
-        return f"Along the direction found ({some(columns, _DIRECTION_FEATURES)}) {apart}."
+        direction = f"the direction found ({some(columns, _DIRECTION_FEATURES)})"
+        clearest = _clearer_column(result)
+        if clearest and columns != [clearest]:
+            return f"In {cut(clearest, 60)} alone, more than along {direction}, {apart}."
+        return f"Along {direction} {apart}."
     size = f"{result.effect:.2g} along the {SIZE} ({some(columns, _DIRECTION_FEATURES)})"
     made_of = (
         f" ({some(contrast_columns(result, other), _DIRECTION_FEATURES)})" if other.name == SHARPEST else ""
@@ -47,6 +51,13 @@ def distance_sentence(result: DifferenceResult) -> str:
     return (
         f"Along the {other.name}{made_of} they {_size(result, other.effect, other.low, other.high)}, {size}."
     )
+
+
+def _clearer_column(result: DifferenceResult) -> str:
+    """The column that gave the effect, where groups are further apart in it than along the direction; or ""."""
+    alone = result.columns[result.columns["selected"].astype(bool) & (result.columns["differs"] == "alone")]
+    furthest = alone[alone["effect"] >= result.effect]
+    return str(furthest["column"].iloc[0]) if len(furthest) and result.effect > 0 else ""
 
 
 def _columns_of(features: pd.DataFrame) -> list[str]:
