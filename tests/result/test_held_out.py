@@ -26,7 +26,7 @@ def test_the_interval_covers(shift):
     for _ in range(60):
         found = measured(rng.normal(size=200) + shift * codes, codes)
         inside += found.low <= shift <= found.high
-    # Where nothing differs, means and spreads may both seem to: a test says more surely whether anything does.
+    # Where nothing differs, means and spreads may both seem to.
     assert inside >= (51 if shift == 0 else 53)
 
 

@@ -14,8 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.data.labels import Labels
-from princdiff.divergences import Wasserstein2
 from princdiff.result.shift_spread_shape import Kind, split_difference
 
 # Rows on which the chance part of a shape is measured; it scales with the rows.

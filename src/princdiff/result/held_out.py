@@ -226,7 +226,7 @@ class HeldOut:
 
     def _within(self, values: NDArray[np.float64]) -> float:
         """Standard deviation within the groups."""
-        square = 0.0
+        square = np.float64(0.0)
         for own in self._members:
             mass = self._mass[own]
             square += mass @ (values[own] - np.average(values[own], weights=mass)) ** 2
@@ -264,8 +264,8 @@ class HeldOut:
         found = [self._one_split(parts) for parts in splits]
         centre, square = float(np.mean([one[0] for one in found])), float(np.mean([one[1] for one in found]))
         if len(found) > 1:
-            # Where directions of other halves show other distances, so may that of all rows, which varies half
-            # as much as they do.
+            # Where directions of other halves show other distances, so may that of all rows, which varies
+            # half as much as they do.
             square += float(np.var([one[0] for one in found], ddof=1)) / 2
         size = math.sqrt(max(0.0, centre**2 - (square if square == square else 0.0))) if centre > 0 else 0.0
         # The standard deviation within the groups is an estimate, too.

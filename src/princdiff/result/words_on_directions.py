@@ -54,7 +54,7 @@ def distance_sentence(result: DifferenceResult) -> str:
 
 
 def _clearer_column(result: DifferenceResult) -> str:
-    """The column that gave the effect, where groups are further apart in it than along the direction; or ""."""
+    """The column in which groups are further apart than along the direction; or ""."""
     alone = result.columns[result.columns["selected"].astype(bool) & (result.columns["differs"] == "alone")]
     furthest = alone[alone["effect"] >= result.effect]
     return str(furthest["column"].iloc[0]) if len(furthest) and result.effect > 0 else ""
