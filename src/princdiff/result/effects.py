@@ -39,7 +39,7 @@ class Effect(NamedTuple):
     high: float
 
     def at_least(self, size: float) -> Effect:
-        """This effect, or one of another size if that is more, with an upper bound as much above it.
+        """The effect, or one of another size if that is more, with an upper bound as much above it.
 
         Examples
         --------

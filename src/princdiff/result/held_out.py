@@ -226,10 +226,10 @@ class HeldOut:
 
     def _within(self, values: NDArray[np.float64]) -> float:
         """Standard deviation within the groups."""
-        square = np.float64(0.0)
+        square = 0.0
         for own in self._members:
             mass = self._mass[own]
-            square += mass @ (values[own] - np.average(values[own], weights=mass)) ** 2
+            square += float(mass @ (values[own] - np.average(values[own], weights=mass)) ** 2)
         return math.sqrt(square / self._mass.sum())
 
     def _moments(
