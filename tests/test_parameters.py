@@ -19,6 +19,7 @@ import princdiff
 from princdiff import batches, comparison, group_pairs
 from princdiff.data.problem import Problem
 from princdiff.paired import PairedPDA
+from princdiff.profiles import profiling
 from princdiff.singlecell import tools
 
 FOREIGN = [
@@ -143,6 +144,8 @@ FUNCTIONS = {
     "detectable_effect": lambda: plain(princdiff.detectable_effect, rows=60, n_features=5),
     "required_rows": lambda: plain(princdiff.required_rows, effect=0.5, n_features=5),
     "load": lambda: plain(princdiff.load),
+    "profile": lambda: plain(princdiff.profile, source=pd.DataFrame(rows_and_groups()[0])),
+    "load_profile": lambda: plain(princdiff.load_profile),
     "open_rows": lambda: plain(princdiff.open_rows, source=rows_on_disk()),
 }  # fmt: skip
 # What is compared; looked at together, and tried in other tests.
@@ -152,7 +155,7 @@ DATA = {
 }  # fmt: skip
 # Tried elsewhere: by their options (`PASSED_ON`), or without parameters that could be foreign.
 ELSEWHERE = {"paired_test", "show_config", "DifferenceResult.score", "DifferenceResult.to_json"}
-ELSEWHERE |= {"PDA", "SPARDA", "PairedPDA", "DifferenceResult.plot_witness"}
+ELSEWHERE |= {"Profile", "PDA", "SPARDA", "PairedPDA", "DifferenceResult.plot_witness"}
 
 
 def public_functions():
@@ -219,6 +222,7 @@ def stop_at_the_data(monkeypatch, tmp_path):
     monkeypatch.setattr(Problem, "from_arrays", reached)
     monkeypatch.setattr(comparison, "prepare", reached)
     monkeypatch.setattr(group_pairs, "prepare", reached)
+    monkeypatch.setattr(profiling, "open_source", reached)
     monkeypatch.setattr(tools, "find_comparisons", reached)
     monkeypatch.setattr(batches.comparing, "plan_of_list", reached)
     monkeypatch.setattr(batches.comparing, "plan_in_time", reached)

@@ -22,6 +22,7 @@ if _typing.TYPE_CHECKING:
     from princdiff.inference.stability import StabilityResult, stability_selection
     from princdiff.kernels.show_config import show_config
     from princdiff.paired import PairedPDA, paired_test
+    from princdiff.profiles import Profile, load_profile, profile
     from princdiff.relaxation.relax import RelaxResult, relax
     from princdiff.result import DifferenceResult, GroupsResult, load
 
@@ -53,6 +54,9 @@ _HOME = {
     "SplitResult": "inference.split",
     "stability_selection": "inference.stability",
     "StabilityResult": "inference.stability",
+    "profile": "profiles",
+    "load_profile": "profiles",
+    "Profile": "profiles",
     "open_rows": "data.opening",
     "show_config": "kernels.show_config",
     "relax": "relaxation.relax",
@@ -70,6 +74,7 @@ __all__ = [
     "GroupsResult",
     "PairedPDA",
     "PermutationResult",
+    "Profile",
     "RelaxResult",
     "SelectionResult",
     "SplitResult",
@@ -82,10 +87,12 @@ __all__ = [
     "expected_power",
     "get",
     "load",
+    "load_profile",
     "open_rows",
     "paired_test",
     "permutation_test",
     "pl",
+    "profile",
     "relax",
     "required_rows",
     "select_features",

@@ -6,6 +6,7 @@ import platform
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ from princdiff.data.validate import settle_weights
 from princdiff.divergences import Divergence
 from princdiff.inference.execution import refuse_unseeded
 from princdiff.options import option
+from princdiff.profiles.profile_comparison import ProfileComparison, is_profiled, prepared_sample, profiles_of
+from princdiff.profiles.profiling import Profile
 from princdiff.result import DifferenceResult
 from princdiff.result.relabelled_blocks import how_blocks_were_relabelled
 from princdiff.tables import Prepared, prepare
@@ -73,7 +76,7 @@ def compare(
 
     Parameters
     ----------
-    X, Y : path, DataFrame (pandas or polars), array, scipy.sparse matrix, AnnData or rows of `open_rows`
+    X, Y : path, DataFrame (pandas or polars), array, sparse matrix, AnnData, Profile, `open_rows`
         Two tables with the same columns, or one table and ``groups``. Several parquet files are one table: a
         list of them, a pattern such as ``"big/*.parquet"``, or their folder.
     groups : str or array of shape (n_rows,), optional
@@ -194,6 +197,26 @@ def compare(
         random_state if rng is None else None, n_jobs, progress, rng=rng, time_budget=time_budget
     )
     clock = Clock()
+    asked = {
+        "missing": missing,
+        "features": [features] if isinstance(features, str) else None if features is None else list(features),  # type: ignore[redundant-expr]
+        "groups": groups if isinstance(groups, str) else None,
+        "random_state": _plain_seed(random_state if rng is None else rng),
+        "time_budget": time_budget,
+    }
+    if is_profiled(X) or is_profiled(Y):
+        given = {
+            name: value
+            for name, value in {
+                "features": features,
+                "exclude": exclude,
+                "blocks": blocks,
+                "covariates": covariates,
+                "sample_weight": sample_weight,
+            }.items()
+            if value is not None
+        }
+        return compare_profiles(X, Y, groups, given, (options, run, clock, asked))
     with caught_warnings() as caught:
         prepared = prepare(
             X,
@@ -212,15 +235,46 @@ def compare(
             memory=None if memory is None else parse_memory(memory),
         )
     notes = (*prepared.notes, *_new_warnings(caught, prepared.notes))
-    asked = {
-        "missing": missing,
-        "features": [features] if isinstance(features, str) else None if features is None else list(features),  # type: ignore[redundant-expr]
-        "groups": groups if isinstance(groups, str) else None,
-        "random_state": _plain_seed(random_state if rng is None else rng),
-        "time_budget": time_budget,
-    }
     clock.done("reading")
     return compare_prepared(replace(prepared, notes=notes), options, run, clock, asked)
+
+
+def compare_profiles(
+    X: Any, Y: Any, groups: Any, given: dict[str, Any], how: tuple[Options, Run, Clock, dict[str, Any]]
+) -> DifferenceResult:
+    """Compare profiles, or a profile with a table, from their sums.
+
+    Parameters
+    ----------
+    X, Y : Profile, path of one, or whatever a profile is made of
+        One of them is a profile.
+    groups : str, optional
+        Column with the groups: for a table alone, which is then no profile yet.
+    given : dict
+        Options that profiles cannot take any more.
+    how : (Options, Run, Clock, dict)
+        What to look for, how, since when, and what was asked for.
+
+    Returns
+    -------
+    DifferenceResult
+    """
+    if given:
+        raise ValueError(f"{next(iter(given))}= is settled when a profile is made: princdiff.profile(...)")
+    if groups is not None:
+        raise ValueError("groups= is settled when a profile is made: princdiff.profile(source, groups=...)")
+    options, run, clock, asked = how
+    profile = profiles_of(X, Y, run)
+    clock.done("reading")
+    return compare_profile(profile, options, run, clock, asked)
+
+
+def compare_profile(
+    profile: Profile, options: Options, run: Run, clock: Clock, asked: dict[str, Any]
+) -> DifferenceResult:
+    """Compare the groups of one profile."""
+    steps = partial(ProfileComparison, profile)
+    return compare_prepared(prepared_sample(profile, run), options, run, clock, asked, steps)
 
 
 def check_options(values: Mapping[str, Any]) -> None:
@@ -241,7 +295,12 @@ def _plain_seed(state: Any) -> Any:
 
 
 def compare_prepared(
-    prepared: Prepared, options: Options, run: Run, clock: Clock, asked: dict[str, Any]
+    prepared: Prepared,
+    options: Options,
+    run: Run,
+    clock: Clock,
+    asked: dict[str, Any],
+    steps: Callable[..., Comparison] = Comparison,
 ) -> DifferenceResult:
     """Compare rows that are ready.
 
@@ -257,6 +316,8 @@ def compare_prepared(
         Running since the beginning.
     asked : dict
         How the rows were prepared, for the record.
+    steps : callable
+        The steps of the comparison, of such rows.
 
     Returns
     -------
@@ -264,7 +325,7 @@ def compare_prepared(
     """
     prepared, keys = in_canonical_order(prepared)
     with caught_warnings() as caught:
-        comparison = Comparison(prepared, options, run, clock, keys)
+        comparison = steps(prepared, options, run, clock, keys)
         result = comparison.run()
     blocks = how_blocks_were_relabelled(comparison.problem, prepared.block_column)
     about_blocks = [blocks] if blocks and options.n_permutations else []

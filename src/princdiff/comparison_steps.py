@@ -429,7 +429,7 @@ class Comparison:
         if self.problem.scale == "pooled":
             deviations = self.problem.samples.deviation
         rng = self.how.rng("explanation")
-        single = feature_tables.single_features(self.data, deviations, rng)
+        single = self._single_features(deviations, rng)
         head = pd.DataFrame(
             {
                 "feature": list(self.data.features),
@@ -447,13 +447,25 @@ class Comparison:
         for number in range(1, len(fit.components_)):
             features[f"weight {number + 1}"] = fit.components_[number]
             features[f"share {number + 1}"] = fit.shares_[number]
-        found = feature_tables.result_tables(self.data, features, single, chosen["why"].tolist(), self.seen)
+        found = feature_tables.result_tables(
+            self._in_words(), features, single, chosen["why"].tolist(), self.seen
+        )
         self.telling = telling_columns(self.data, found.facts)
         for name in self.telling:
             self.notes.append(self._about_telling(name))
         differences = self._differences(found.table, found.facts)
         table, columns = feature_tables.with_differences(found.table, found.columns, differences)
         return found._replace(table=table, columns=columns)
+
+    def _single_features(
+        self, deviations: NDArray[np.float64] | None, rng: np.random.Generator
+    ) -> feature_tables.SingleFeatures:
+        """Each feature on its own."""
+        return feature_tables.single_features(self.data, deviations, rng)
+
+    def _in_words(self) -> Prepared:
+        """The rows that words on columns speak of."""
+        return self.data
 
     def _about_telling(self, name: str) -> str:
         """Advice on a column that determines the groups: grouping, units inside, or property."""

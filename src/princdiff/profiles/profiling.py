@@ -1,0 +1,334 @@
+"""`profile`: sums of a table, made in one pass wherever it lies, that merge and are compared without rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from princdiff.data import parameters
+from princdiff.data.run import seed_from
+from princdiff.profiles.counting import Counted, CountRows, Dealing, LookAtRows
+from princdiff.profiles.engines import TableEngine, open_source
+from princdiff.profiles.group_sums import GroupSums
+from princdiff.profiles.ruler import Ruler, make_ruler
+from princdiff.profiles.sampled_rows import SampledRows
+
+# Chunks of a group: more bring little power, and cost memory and space; see docs/explanation/promises.md.
+DEFAULT_CHUNKS = 128
+# Rows kept of each group for directions and pictures.
+DEFAULT_SAMPLE = 10_000
+# Rows wanted to choose bins from, the largest and the smallest share of rows left out for them, and rows
+# among which they are looked for.
+_ROWS_FOR_BINS, _MOST_LEFT_OUT, _LEAST_LEFT_OUT, _LOOKED_AT = 20_000, 0.1, 0.02, 1_000_000
+# A group this many times as large as the smallest is thinned: the rest of it would bring nothing.
+_MOST_UNEQUAL = 16
+# Chunks of the smallest group at least.
+_FEWEST_CHUNKS = 24
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Profile:
+    """Sums of a table by chunks of rows: add two to merge them, `princdiff.compare` them, `save` them.
+
+    Attributes
+    ----------
+    ruler : Ruler
+        Bins and levels.
+    groups : dict of str to GroupSums
+        What was counted of each group.
+    sample : SampledRows
+        Rows kept as they are.
+    sample_rows : int
+        How many of each group at most.
+    grouped : bool
+        Whether groups were told apart; otherwise the profile is of one group.
+    about : dict
+        How rows were dealt: seed, share left out, shares kept of thinned groups, column of blocks.
+
+    Examples
+    --------
+    >>> import princdiff
+    >>> rng = np.random.default_rng(0)
+    >>> old = pd.DataFrame(rng.normal(size=(20_000, 3)), columns=["age", "height", "weight"])
+    >>> january = princdiff.profile(old.head(12_000))
+    >>> february = princdiff.profile(old.tail(8_000), like=january)
+    >>> january
+    <Profile of 12000 rows, 3 columns, 128 chunks>
+    >>> (january + february).n_rows
+    20000
+    """
+
+    ruler: Ruler
+    groups: dict[str, GroupSums]
+    sample: SampledRows
+    sample_rows: int
+    grouped: bool
+    about: dict[str, Any]
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all groups, those left out of the sums among them."""
+        return sum(group.seen for group in self.groups.values())
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns that were counted."""
+        return self.ruler.names
+
+    def __repr__(self) -> str:
+        chunks = sum(group.n_chunks for group in self.groups.values())
+        groups = f", groups {', '.join(self.groups)}" if self.grouped else ""
+        return f"<Profile of {self.n_rows} rows, {len(self.columns)} columns, {chunks} chunks{groups}>"
+
+    def __add__(self, other: Profile) -> Profile:
+        """The profile of the rows of both."""
+        if not isinstance(other, Profile):
+            return NotImplemented
+        refuse_other_bins(self, other)
+        if self.grouped != other.grouped:
+            raise ValueError("a profile with groups and one without cannot be merged")
+        mine, others = self, other
+        if not self.grouped:
+            name = next(iter(self.groups))
+            others = other.renamed(name)
+        counted = Counted(mine.groups, mine.sample) + Counted(others.groups, others.sample)
+        rows = min(self.sample_rows, other.sample_rows)
+        return replace(self, groups=counted.groups, sample=counted.sample.cut(rows), sample_rows=rows)
+
+    def renamed(self, name: str) -> Profile:
+        """The same profile of one group, called otherwise."""
+        if self.grouped:
+            raise ValueError(f"the profile has groups ({', '.join(self.groups)}): they keep their names")
+        (old, sums), sample = next(iter(self.groups.items())), self.sample
+        if old in sample.rows:
+            sample = SampledRows({name: sample.rows[old]}, {name: sample.keys[old]})
+        return replace(self, groups={name: sums}, sample=sample)
+
+    def save(self, path: str | Path) -> None:
+        """Write the profile to one file, at once or not at all; read it with `princdiff.load_profile`."""
+        from princdiff.profiles.profile_file import save_profile
+
+        save_profile(self, path)
+
+
+def refuse_other_bins(one: Profile, other: Profile) -> None:
+    """An error where two profiles did not count the same bins and levels."""
+    if one.ruler == other.ruler:
+        return
+    missing = sorted(set(one.columns) ^ set(other.columns))
+    what = f"columns {', '.join(missing)}" if missing else "other bins or levels"
+    raise ValueError(
+        f"the profiles were not made alike ({what}): make the second with like= the first, "
+        "princdiff.profile(source, like=first)"
+    )
+
+
+def profile(
+    source: Any,
+    groups: str | None = None,
+    like: Profile | None = None,
+    *,
+    features: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
+    blocks: str | None = None,
+    n_chunks: int = DEFAULT_CHUNKS,
+    sample_rows: int = DEFAULT_SAMPLE,
+    random_state: Any = 0,
+    rng: Any = None,
+    progress: bool = False,
+) -> Profile:
+    """Make a profile of a table: sums by chunks of rows, in one pass, wherever the table lies.
+
+    Parameters
+    ----------
+    source : path, pattern, list of paths, DataFrame, Arrow table or stream, dataset or relation of an engine
+        Files and folders of parquet, csv or feather, also ``s3://`` and the like; data frames of pandas,
+        polars, Dask, Spark and Ray; whatever has ``__arrow_c_stream__`` (relations of DuckDB, tables of
+        Ibis); ``(connection, query)`` of a database.
+    groups : str, optional
+        Column that holds the groups; without it all rows are of one group.
+    like : Profile, optional
+        Take bins and levels from this profile, so that both can be merged or compared.
+    features, exclude : list of str, optional
+        Columns to count, or not to count.
+    blocks : str, optional
+        Column that says which rows belong together, such as those of a patient: they go to one chunk. With a
+        number of the row, the profile is the same whichever engine made it.
+    n_chunks : int, default=128
+        Chunks of each group.
+    sample_rows : int, default=10000
+        Rows of each group that are kept as they are, for directions and pictures; 0: the profile holds no
+        row.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed.
+    rng : int, Generator or None
+        The same under NumPy's name; give one of the two.
+    progress : bool, default=False
+        Whether to show rows and rows a second.
+
+    Returns
+    -------
+    Profile
+
+    See Also
+    --------
+    load_profile : Read a profile from its file.
+    compare : Compares profiles as it does tables.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import princdiff
+    >>> rng = np.random.default_rng(0)
+    >>> table = pd.DataFrame({"size": rng.normal(size=50_000), "when": np.repeat(["then", "now"], 25_000)})
+    >>> table.loc[table["when"] == "now", "size"] += 0.1
+    >>> princdiff.compare(princdiff.profile(table, groups="when")).selected
+    ['size']
+    """
+    parameters.check(
+        locals(),
+        default_seed=0,
+        source=parameters.Data(),
+        like=parameters.Data(),
+        blocks=parameters.Data(),
+        groups=parameters.Data(),
+        n_chunks=parameters.Whole(2),
+        sample_rows=parameters.Whole(0),
+    )
+    if like is not None and not isinstance(like, Profile):
+        raise ValueError(f"like must be a profile, got {like!r}")
+    engine = open_source(source, progress=progress)
+    seed = seed_from(None if rng is not None else random_state, rng)
+    _refuse_unknown(engine, [groups, blocks])
+    dealing = Dealing(
+        seed,
+        default_chunks=int(n_chunks),
+        sample_rows=int(sample_rows),
+        group=groups,
+        label="" if groups else engine.label,
+        blocks=blocks,
+    )
+    if like is not None:
+        if features is not None or exclude is not None:
+            raise ValueError("like= says which columns are counted: leave out features= and exclude=")
+        return _counted(engine, like.ruler, dealing)
+    left_out = [name for name in (groups, blocks) if name is not None]
+    dealing = replace(dealing, share=share_left_out(engine.n_rows))
+    seen = look(engine, dealing, columns_to_read(engine, features, [*(exclude or ()), *left_out]))
+    ruler = ruler_of(seen, features, left_out)
+    return _counted(
+        engine, ruler, with_chunks(dealing, {name: len(keys) for name, keys in seen.keys.items()})
+    )
+
+
+def together(
+    engines: Mapping[str, TableEngine], dealing: Dealing, features: Any, exclude: Any
+) -> list[Profile]:
+    """Profiles of several tables, one group each, with bins from rows of all that are left out of all."""
+    sizes = [engine.n_rows for engine in engines.values()]
+    known = [size for size in sizes if size is not None]
+    dealing = replace(dealing, share=share_left_out(sum(known) if len(known) == len(sizes) else None))
+    seen = SampledRows()
+    for name, engine in engines.items():
+        own = replace(dealing, label=name)
+        seen = seen + look(engine, own, columns_to_read(engine, features, exclude or ()))
+    ruler = ruler_of(seen, features)
+    if len(known) == len(sizes):
+        dealing = with_chunks(dealing, dict(zip(engines, known, strict=True)))
+    return [_counted(engine, ruler, replace(dealing, label=name)) for name, engine in engines.items()]
+
+
+def share_left_out(n_rows: int | None) -> float:
+    """The share of rows that bins are chosen from, and that are not counted.
+
+    Examples
+    --------
+    >>> share_left_out(50_000), share_left_out(500_000), share_left_out(None)
+    (0.1, 0.04, 0.02)
+    """
+    if n_rows is None:
+        return _LEAST_LEFT_OUT
+    return min(_MOST_LEFT_OUT, max(_LEAST_LEFT_OUT, _ROWS_FOR_BINS / max(1, n_rows)))
+
+
+def with_chunks(dealing: Dealing, rows: Mapping[str, int]) -> Dealing:
+    """Numbers of chunks in proportion to (about) the rows of the groups, so that chunks are of one size.
+
+    Groups many times as large as the smallest are thinned first.
+
+    Examples
+    --------
+    >>> found = with_chunks(Dealing(), {"a": 1000, "b": 3000, "c": 100_000})
+    >>> found.n_chunks, found.kept
+    ({'a': 24, 'b': 72, 'c': 384}, {'c': 0.16})
+    """
+    smallest = max(1, min(rows.values()))
+    counted = {name: min(count, _MOST_UNEQUAL * smallest) for name, count in rows.items()}
+    kept = {name: counted[name] / rows[name] for name in rows if counted[name] < rows[name]}
+    total = dealing.default_chunks * len(rows)
+    # Of a few chunks in all the smallest group has to have its part.
+    fewest = min(_FEWEST_CHUNKS, dealing.default_chunks)
+    size = min(sum(counted.values()) / total, smallest / fewest)
+    # Groups that differ by chance alone have the same number.
+    alike = max(counted.values()) <= 1.05 * smallest
+    chunks = {
+        name: dealing.default_chunks if alike else max(2, round(count / size))
+        for name, count in counted.items()
+    }
+    return replace(dealing, n_chunks=chunks, kept=kept)
+
+
+def columns_to_read(
+    engine: TableEngine, features: Sequence[str] | None, unwanted: Sequence[str]
+) -> list[str]:
+    """Columns that may be counted; an error names one that is not there."""
+    asked = [features] if isinstance(features, str) else features
+    _refuse_unknown(engine, [*(asked or ()), *unwanted])
+    return [name for name in (asked or engine.columns) if name not in set(unwanted)]
+
+
+def _refuse_unknown(engine: TableEngine, names: Sequence[str | None]) -> None:
+    for name in names:
+        if name is not None and name not in engine.columns:
+            shown = ", ".join(engine.columns[:10]) + (" ..." if len(engine.columns) > 10 else "")
+            raise ValueError(f"{engine.label} has no column {name!r}; its columns are {shown}")
+
+
+def look(engine: TableEngine, dealing: Dealing, columns: Sequence[str]) -> SampledRows:
+    """Rows to choose bins from."""
+    wanted = list(dict.fromkeys([*columns, *dealing.extra_columns]))
+    found: SampledRows = engine.run(LookAtRows(dealing), wanted, most_rows=_LOOKED_AT)
+    if not found.rows:
+        raise ValueError(f"{engine.label} has too few rows for a profile; compare the rows themselves")
+    return found
+
+
+def ruler_of(seen: SampledRows, features: Any, left_out: Sequence[str] = ()) -> Ruler:
+    """Bins and levels from rows of all groups."""
+    frames = [seen.frame(name).drop(columns=list(left_out), errors="ignore") for name in seen.rows]
+    return make_ruler(pd.concat(frames, ignore_index=True), features)
+
+
+def _counted(engine: TableEngine, ruler: Ruler, dealing: Dealing) -> Profile:
+    wanted = list(dict.fromkeys([*ruler.names, *dealing.extra_columns]))
+    missing = [name for name in wanted if name not in engine.columns]
+    if missing:
+        raise ValueError(f"{engine.label} has no column {missing[0]!r}, which the other profile has")
+    found: Counted = engine.run(CountRows(ruler, dealing), wanted)
+    if not any(group.rows.sum() for group in found.groups.values()):
+        raise ValueError(f"{engine.label} has no rows")
+    about = {
+        "seed": dealing.seed,
+        "left out": dealing.share,
+        "kept": dict(dealing.kept),
+        "blocks": dealing.blocks,
+        "source": engine.label,
+    }
+    groups = {name: found.groups[name] for name in sorted(found.groups)}
+    sample = found.sample.cut(dealing.sample_rows)
+    return Profile(ruler, groups, sample, dealing.sample_rows, dealing.group is not None, about)

@@ -1,0 +1,141 @@
+"""Profiles compared: labellings beside plain ones, the level of the tests, and what users read."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import princdiff
+from princdiff.profiles.chunk_sums import ChunkLabellings, Chunks
+from princdiff.profiles.chunk_tests import ChunkTests
+
+
+def table(n: int, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 4))
+    frame = pd.DataFrame(x, columns=list("abcd"))
+    frame["skewed"] = rng.lognormal(size=n)
+    frame["count"] = rng.poisson(2, n)
+    frame["city"] = rng.choice(["Oslo", "Rome", "Riga", "Ulm"], n, p=[0.6, 0.3, 0.09, 0.01])
+    return frame
+
+
+def chunks_of(profile: princdiff.Profile) -> Chunks:
+    return Chunks(profile.ruler, tuple(profile.groups), tuple(profile.groups.values()))
+
+
+@pytest.fixture(scope="module")
+def planted() -> pd.DataFrame:
+    frame = table(40_000, 1)
+    then = np.arange(40_000) < 20_000
+    frame["when"] = np.where(then, "then", "now")
+    frame.loc[~then, "b"] += 0.1
+    frame.loc[~then, "d"] = 0.15 * frame.loc[~then, "c"] + 0.99 * frame.loc[~then, "d"]
+    return frame
+
+
+def test_means_of_labellings_are_those_of_chunks_moved_one_by_one(planted):
+    chunks = chunks_of(princdiff.profile(planted, groups="when", n_chunks=16, sample_rows=0))
+    labellings = ChunkLabellings.drawn(chunks, 5, np.random.default_rng(0))
+    centred = chunks.centred(chunks.counts(0))
+    means = labellings.means(centred) * np.sqrt((centred**2).mean(axis=0))
+    own = [np.sqrt(total) for total in chunks.totals]
+    for group in range(2):
+        inside = chunks.codes == group
+        counted = chunks.counts(0)
+        share = counted.sum(axis=0) / counted.sum()
+        plain = counted[inside].sum(axis=0) - chunks.rows[inside].sum() * share
+        np.testing.assert_allclose(means[group, 0], plain / own[group], rtol=1e-4, atol=1e-4)
+    # A chunk stands somewhere in every labelling, in one group.
+    assert ((labellings.weights > 0).sum(axis=0) == 1).all()
+    assert ((labellings.weights > 0).sum(axis=2) == (labellings.weights[:, :1] > 0).sum(axis=2)).all()
+
+
+def test_planted_differences_are_found_and_nothing_else(planted):
+    result = princdiff.compare(princdiff.profile(planted, groups="when"))
+    assert result.pvalue == pytest.approx(0.001)
+    assert set(result.selected_columns) == {"b", "c", "d"}
+    assert result.columns.iloc[0]["column"] == "b"
+    named = result.relations[result.relations["selected"]]
+    assert [{*pair} for pair in zip(named["first"], named["second"], strict=True)] == [{"c", "d"}]
+    shift = result.table.set_index("feature").loc["b"]
+    assert shift["difference_low"] < -0.1 < shift["difference_high"]
+    assert "Computed from sums over chunks" in str(result)
+    assert result.groups["then"] == pytest.approx(18_000, rel=0.02)
+
+
+def test_a_result_of_profiles_is_a_result_like_others(planted, tmp_path):
+    result = princdiff.compare(princdiff.profile(planted, groups="when"), n_permutations=199)
+    result.save(tmp_path / "result.json")
+    assert princdiff.load(tmp_path / "result.json") == result
+    assert result == princdiff.compare(princdiff.profile(planted, groups="when"), n_permutations=199)
+
+
+def test_a_profile_beside_rows_and_files(planted, tmp_path):
+    then, now = (own.drop(columns="when") for _, own in planted.groupby("when", sort=False))
+    january = princdiff.profile(then)
+    january.save(tmp_path / "january.profile")
+    now.to_parquet(tmp_path / "february.parquet")
+    result = princdiff.compare(tmp_path / "january.profile", tmp_path / "february.parquet")
+    assert "b" in result.selected_columns
+    assert list(result.groups) == ["january", "february"]
+    assert result.table.set_index("feature").loc["b", "difference"] > 0.05
+    other = princdiff.compare(now, january)
+    assert "b" in other.selected_columns
+    assert other.table.set_index("feature").loc["b", "difference"] < -0.05
+
+
+def test_a_profile_without_rows_is_compared_too(planted):
+    profile = princdiff.profile(planted, groups="when", sample_rows=0)
+    result = princdiff.compare(profile, n_permutations=199)
+    assert "b" in result.selected_columns
+    assert "holds no rows" in str(result)
+
+
+def test_pvalues_are_uniform_where_nothing_differs():
+    pvalues, named = [], 0
+    for seed in range(60):
+        # Sorted rows, and groups of unequal size.
+        frame = table(3000, 100 + seed).sort_values("a", ignore_index=True)
+        frame["g"] = np.where(np.random.default_rng(seed).random(3000) < 0.3, "x", "y")
+        chunks = chunks_of(
+            princdiff.profile(frame, groups="g", n_chunks=32, sample_rows=0, random_state=seed)
+        )
+        tests = ChunkTests(chunks, ChunkLabellings.drawn(chunks, 99, np.random.default_rng(seed)))
+        pvalues.append(tests.tested().pvalue)
+        named += bool((tests._adjusted(_options())[0] <= 0.05).any())
+    pvalues = np.array(pvalues)
+    assert (pvalues <= 0.1).mean() < 0.22
+    assert 0.35 < pvalues.mean() < 0.65
+    assert named <= 9
+
+
+def _options() -> object:
+    from princdiff.inference.selection_steps import SelectionOptions
+
+    return SelectionOptions()
+
+
+def test_a_shift_alone_is_no_changed_pair():
+    rng = np.random.default_rng(1)
+    common = rng.normal(size=60_000)
+    frame = pd.DataFrame({"a": common + rng.normal(size=60_000), "b": common + rng.normal(size=60_000)})
+    frame["g"] = np.repeat(["x", "y"], 30_000)
+    frame.loc[frame["g"] == "y", "a"] += 2.0
+    result = princdiff.compare(princdiff.profile(frame, groups="g"), n_permutations=199)
+    assert result.selected_columns == ["a"]
+
+
+def test_what_cannot_be_compared_is_refused(planted):
+    one = princdiff.profile(planted.drop(columns="when"), sample_rows=0)
+    with pytest.raises(ValueError, match="has one group"):
+        princdiff.compare(one)
+    other = princdiff.profile(planted.drop(columns="when"), random_state=3)
+    with pytest.raises(ValueError, match="like="):
+        princdiff.compare(one, other)
+    with pytest.raises(ValueError, match="blocks= is settled when a profile is made"):
+        princdiff.compare(one, planted, blocks="when")
+    grouped = princdiff.profile(planted, groups="when", sample_rows=0)
+    with pytest.raises(ValueError, match="compared by itself"):
+        princdiff.compare(grouped, grouped)
