@@ -90,7 +90,7 @@ def joined(first: Profile, second: Profile | None, names: Sequence[str] = ("X", 
     for part in both:
         if len(part.groups) != 1:
             raise ValueError(
-                f"a profile with the groups {', '.join(part.groups)} is compared by itself, not with another"
+                f"a profile with the groups {', '.join(part.groups)} is compared alone, not with another"
             )
     one, other = (part.renamed(name) for part, name in zip(both, names, strict=True))
     grouped = replace(one, grouped=True, groups=dict(one.groups))

@@ -55,12 +55,15 @@ def load_profile(path: str | Path) -> Profile:
     5000
     """
     given: Any = path
-    if not isinstance(given, (str, Path)):
+    if not isinstance(given, (str, Path)) or str(given) == "":
         raise ValueError(f"path must be the path of a file, got {path!r}")
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise FileNotFoundError(f"no such file: {str(path)!r}")
     try:
-        return from_bytes(Path(path).expanduser().read_bytes())
+        return from_bytes(file.read_bytes())
     except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError, EOFError) as error:
-        raise ValueError(f"{Path(path).name} is not a whole profile: {error}") from error
+        raise ValueError(f"{file.name} is not a whole profile: {error}") from error
 
 
 def is_profile(path: Any) -> bool:
