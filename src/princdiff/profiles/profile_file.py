@@ -99,13 +99,13 @@ def to_bytes(profile: Profile) -> bytes:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=4) as archive:
         archive.comment = KIND.encode()
-        archive.writestr("profile.json", json.dumps(header))
+        _write(archive, "profile.json", json.dumps(header))
         for number, group in enumerate(profile.groups.values()):
             for name, array in _arrays(group).items():
-                archive.writestr(f"{number}/{name}.npy", _packed(array))
+                _write(archive, f"{number}/{name}.npy", _packed(array))
         for number, (name, table) in enumerate(profile.sample.rows.items()):
-            archive.writestr(f"sample {number}.parquet", _parquet(table))
-            archive.writestr(f"sample {number} keys.npy", _packed(profile.sample.keys[name]))
+            _write(archive, f"sample {number}.parquet", _parquet(table))
+            _write(archive, f"sample {number} keys.npy", _packed(profile.sample.keys[name]))
     return content.getvalue()
 
 
@@ -133,6 +133,13 @@ def from_bytes(content: bytes) -> Profile:
             keys[name] = _unpacked(archive.read(f"sample {number} keys.npy"))
     sample = SampledRows(rows, keys)
     return Profile(ruler, groups, sample, header["sample_rows"], header["grouped"], header["about"])
+
+
+def _write(archive: zipfile.ZipFile, name: str, content: bytes | str) -> None:
+    # Without the time of day: the same profile is the same file.
+    entry = zipfile.ZipInfo(name)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(entry, content)
 
 
 def _arrays(group: GroupSums) -> dict[str, NDArray]:
