@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +18,7 @@ from princdiff.inference.alone import (
     pooled_discovery_rates,
 )
 from princdiff.inference.cells import Cell, combined, leading_cell, tempered
+from princdiff.inference.explanation import Changes, Explanation, explained
 from princdiff.inference.permutation_result import PermutationResult
 from princdiff.inference.pvalues import monte_carlo_interval, permutation_pvalue, step_down_pvalues
 from princdiff.inference.scores import gamma_scores
@@ -170,7 +172,9 @@ class ChunkTests:
         )
         relations = self._listed(together, options.alpha if gate else -1.0)
         count = self.labellings.n_labellings
-        return SelectionResult(named, table, listed, relations, self._control(options), count, why)
+        explanation = self._explanation((alone, together), options, gate)
+        control = self._control(options)
+        return SelectionResult(named, table, listed, relations, control, count, why, explanation=explanation)
 
     def _adjusted(self, options: SelectionOptions) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Adjusted p-values of columns and of pairs."""
@@ -190,6 +194,29 @@ class ChunkTests:
         offsets = np.repeat([0.0, max(0.0, handicap)], [units.shape[1], pairs.shape[1]])
         adjusted = step_down_pvalues(np.concatenate([units, pairs], axis=1), offsets)
         return adjusted[: units.shape[1]], adjusted[units.shape[1] :]
+
+    def _explanation(
+        self, adjusted: tuple[NDArray[np.float64], NDArray[np.float64]], options: SelectionOptions, gate: bool
+    ) -> Explanation:
+        """The fewest columns that are in everything that changed."""
+        alone, together = adjusted
+        alpha = options.alpha if gate else -1.0
+        clarity = self.columns.units[0].astype(np.float64)
+        clear = np.flatnonzero(alone <= alpha)
+        unit_of = self.columns.unit_of
+        changed = [tuple(unit_of[pair].tolist()) for pair in self.pairs.pairs[together <= alpha]]
+        order = np.lexsort((-clarity[clear], alone[clear]))
+        changes = Changes(clear[order], changed, clarity, of_columns=options.error == "fwer")
+        return explained(changes, self.chunks.ruler.names)
+
+    def pvalue_of(self, columns: Collection[str]) -> float:
+        """Of the test whether some columns, alone and in pairs among them, differ."""
+        inside = np.array([name in columns for name in self.chunks.ruler.names])
+        among = inside[self.columns.unit_of][self.pairs.pairs].all(axis=1)
+        families = [self.columns.units[:, inside], self.pairs.scores[:, among]]
+        largest = [scores.max(axis=1) for scores in families if scores.shape[1]]
+        scores = gamma_scores(np.stack(largest, axis=1), prior=1.4)
+        return float(permutation_pvalue(np.logaddexp.reduce(tempered(scores).astype(np.float64), axis=1)))
 
     def _named_alone(
         self, alone: NDArray[np.float64], adjusted: NDArray[np.float64], alpha: float, gate: bool

@@ -16,6 +16,7 @@ from princdiff.comparison_options import Clock, Options
 from princdiff.comparison_steps import Comparison
 from princdiff.data.run import Run
 from princdiff.estimators import SPARDA
+from princdiff.inference.explanation import Explanation
 from princdiff.inference.permutation_result import PermutationResult
 from princdiff.inference.planning import detectable_effect
 from princdiff.inference.selection_result import SelectionResult
@@ -152,6 +153,12 @@ class ProfileComparison(Comparison):
 
     def _selected_in_time(self, options: SelectionOptions) -> SelectionResult | None:
         return self.tests.selected(options)
+
+    def _explanation(self) -> Explanation:
+        found = self.explaining
+        if not found.columns or not found.rest:
+            return found
+        return replace(found, rest_pvalue=self.tests.pvalue_of(found.rest))
 
     def _stability(self, fit: Any) -> NDArray[np.float64]:
         # Half of a sample of the rows says nothing about a test of all of them.
