@@ -137,3 +137,28 @@ def test_a_file_from_before_a_part_was_kept_is_shown(result, name):
     content = result.to_dict()
     del content[name]
     assert str(result_from(content)).startswith("The groups")
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        (("path", "grid"), r"result\.path: these should be equally long: grid"),
+        (("test", "cell_pvalues"), r"result\.test: these should be equally long: cells"),
+        (("reference", "levels"), r"result\.reference: these should be equally long: levels"),
+        (("parameters", "missing"), r"result\.parameters\.missing should be one of"),
+        (("parameters", "versions"), r"result\.parameters\.versions should be a group"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(result, place, told):
+    content = json.loads(json.dumps(to_plain(result.to_dict())))
+    part = content[place[0]]
+    found = part[place[1]]
+    part[place[1]] = (
+        [*found, found[0]]
+        if isinstance(found, list) and found
+        else "zzz"
+        if not isinstance(found, list)
+        else [1.0]
+    )
+    with pytest.raises(ValueError, match=told):
+        result_from(content)

@@ -12,8 +12,9 @@ import pandas as pd
 from princdiff.data import parameters
 from princdiff.findings import Reason
 from princdiff.result.difference import FORMAT, KIND, DifferenceResult
-from princdiff.result.schema import from_plain, read_saved, refuse_other_files
+from princdiff.result.schema import checked, from_plain, read_saved, refuse_other_files
 from princdiff.tables.encoding import feature_names
+from princdiff.tables.preparation import Missing
 
 
 def load(path: str | Path) -> DifferenceResult:
@@ -63,10 +64,19 @@ def result_from(content: dict[str, Any]) -> DifferenceResult:
     result = from_plain(DifferenceResult, content, "result")
     for name, declared in _declared(result).items():
         _complete(getattr(result, name), f"result.{name}", declared)
+    checked(_PARAMETERS, result.parameters, "result.parameters")
     _check_consistency(result)
     return result
 
 
+# What pages and words read from the parameters.
+_PARAMETERS = {
+    "seconds": dict[str, float],
+    "versions": dict[str, str],
+    "missing": Missing,
+    "left_out": dict[str, str],
+    "why_divergence": str | None,
+}
 _NEEDED = object()
 # What pages, plots and words read from the tables of a result, with what stands for a column that files of an
 # older version do not have: nothing known. Without those that are needed nothing could be shown.

@@ -12,6 +12,13 @@ from numpy.typing import NDArray
 from princdiff.printable import short_repr
 
 
+def _refuse_unequal(**sizes: int) -> None:
+    """Parts that are read side by side have one length."""
+    if len(set(sizes.values())) > 1:
+        found = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        raise ValueError(f"these should be equally long: {found}")
+
+
 def _no_numbers() -> NDArray[np.float64]:
     return np.empty(0)
 
@@ -67,10 +74,15 @@ class TestPart:
     cell_pvalues: NDArray[np.float64] = field(default_factory=_no_numbers)
     leading: str = ""
     leading_cell: str = ""
+
     detectable: float = math.nan
     searched_rows: int | None = None
     rule: str = ""
     split_pvalues: NDArray[np.float64] = field(default_factory=_no_numbers)
+
+    def __post_init__(self) -> None:
+        if len(self.cell_pvalues):
+            _refuse_unequal(cells=len(self.cells), cell_pvalues=len(self.cell_pvalues))
 
     __repr__ = short_repr
 
@@ -136,6 +148,9 @@ class PathPart:
     held_out: NDArray[np.float64] = field(default_factory=_no_numbers)
     chosen: float = math.nan
 
+    def __post_init__(self) -> None:
+        _refuse_unequal(grid=len(self.grid), fitted=len(self.fitted), held_out=len(self.held_out))
+
     __repr__ = short_repr
 
     def __bool__(self) -> bool:
@@ -182,6 +197,11 @@ class ReferencePart:
     offsets: dict[str, NDArray[np.float64]]
     components: list[dict[str, GroupReference]]
 
+    def __post_init__(self) -> None:
+        for groups in self.components:
+            for group in groups.values():
+                _refuse_unequal(levels=len(self.levels), quantiles=len(group.quantiles))
+
     __repr__ = short_repr
 
 
@@ -202,6 +222,13 @@ class Distribution:
     edges: NDArray[np.float64]
     shares: dict[str, NDArray[np.float64]]
     values: NDArray[np.float64] = field(default_factory=_no_numbers)
+
+    def __post_init__(self) -> None:
+        bins = len(self.edges) - 1
+        for shares in self.shares.values():
+            _refuse_unequal(bins=bins, shares=len(shares))
+        if len(self.values):
+            _refuse_unequal(bins=bins, values=len(self.values))
 
     __repr__ = short_repr
 

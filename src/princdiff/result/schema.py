@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import types
+from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -114,6 +115,13 @@ def from_plain(cls: type[Part], content: Any, where: str) -> Part:
     return _dataclass(cls, content, where, 0)
 
 
+def checked(kinds: Mapping[str, Any], content: Mapping[str, Any], where: str) -> None:
+    """Refuse values of a dict that are not of the kind declared for their key; other keys are free."""
+    for name, kind in kinds.items():
+        if name in content:
+            _decoded(kind, content[name], f"{where}.{name}", 0)
+
+
 def _dataclass(cls: type[Part], content: Any, where: str, depth: int) -> Part:
     _demand(isinstance(content, dict), where, "a group of named values", content)
     hints = get_type_hints(cls)
@@ -124,7 +132,10 @@ def _dataclass(cls: type[Part], content: Any, where: str, depth: int) -> Part:
             values[field.name] = _decoded(hints[field.name], content[field.name], place, depth + 1)
         elif field.default is MISSING and field.default_factory is MISSING:
             raise ValueError(f"{place} is missing")
-    return cls(**values)
+    try:
+        return cls(**values)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{where}: {error}") from None
 
 
 def _decoded(kind: Any, content: Any, where: str, depth: int) -> Any:
