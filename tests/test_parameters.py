@@ -50,6 +50,13 @@ def a_result():
 
 
 @cache
+def counted_cells():
+    counted = cells().copy()
+    counted.X = np.rint(5 * counted.X)
+    return counted
+
+
+@cache
 def cells():
     X, y = rows_and_groups()
     anndata = pytest.importorskip("anndata")
@@ -110,6 +117,7 @@ FUNCTIONS = {
     ),
     "relax": lambda: plain(princdiff.relax, X=rows_and_groups()[0], y=rows_and_groups()[1]),
     "tl.pda": lambda: plain(princdiff.tl.pda, adata=cells(), groupby="tissue"),
+    "tl.thin_counts": lambda: plain(princdiff.tl.thin_counts, adata=counted_cells(), groupby="tissue"),
     "tl.pda_gene_sets": lambda: plain(
         princdiff.tl.pda_gene_sets, adata=cells(), gene_sets={"few": ["0", "1"]}, min_size=1
     ),
@@ -154,7 +162,13 @@ DATA = {
     "reference", "gene_sets", "mask_var", "color", "group", "groupby", "source", "rows", "axes",
 }  # fmt: skip
 # Tried elsewhere: by their options (`PASSED_ON`), or without parameters that could be foreign.
-ELSEWHERE = {"paired_test", "show_config", "DifferenceResult.score", "DifferenceResult.to_json"}
+ELSEWHERE = {
+    "paired_test",
+    "show_config",
+    "DifferenceResult.change_of",
+    "DifferenceResult.score",
+    "DifferenceResult.to_json",
+}
 ELSEWHERE |= {"Profile", "PDA", "SPARDA", "PairedPDA", "DifferenceResult.plot_witness"}
 
 

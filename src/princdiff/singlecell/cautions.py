@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.stats import ttest_ind
 
 from princdiff.caught_warnings import warn_user
 from princdiff.data import validate
@@ -24,6 +25,8 @@ MANY_CELLS = 50
 # Logarithms of counts per million stay below 20, even to base 2.
 LARGEST_LOGARITHM = 30.0
 _LOOKED_AT = 200_000
+# Depths that differ by less than this factor are taken to be equal.
+UNEQUAL_DEPTH = 1.25
 
 
 def warn_of_pseudoreplication(adata: Any, groupby: str, comparisons: list[CellComparison]) -> None:
@@ -40,6 +43,46 @@ def warn_of_pseudoreplication(adata: Any, groupby: str, comparisons: list[CellCo
     else:
         advice = units_advice(column, _crossed(adata.obs[column], comparisons))
     warn_user(f"{PSEUDOREPLICATION}; {advice}")
+
+
+def warn_of_depth(
+    depth: NDArray[np.float64], comparisons: list[CellComparison], units: NDArray | None, groupby: str
+) -> None:
+    """One warning for each comparison whose groups were sequenced to different depths.
+
+    Parameters
+    ----------
+    depth : array of shape (n_cells,)
+        Depths of all cells, relative to each other.
+    comparisons : list of CellComparison
+        Groups.
+    units : array of shape (n_cells,), optional
+        Donor of each cell: depths are then compared donor by donor.
+    groupby : str
+        Column of ``obs`` that holds the groups.
+    """
+    logs = np.log(depth)
+    for comparison in comparisons:
+        if comparison.joint:
+            continue
+        own, codes = logs[comparison.cells], comparison.codes
+        if units is not None:
+            cells = pd.DataFrame({"unit": units[comparison.cells], "code": codes, "log": own})
+            means = cells.groupby(["code", "unit"], observed=True)["log"].mean().reset_index()
+            own, codes = means["log"].to_numpy(), means["code"].to_numpy()
+        sides = [own[codes == code] for code in (0, 1)]
+        ratio = float(np.exp(sides[0].mean() - sides[1].mean()))
+        if 1 / UNEQUAL_DEPTH < ratio < UNEQUAL_DEPTH:
+            continue
+        if min(map(len, sides)) < 2 or ttest_ind(*sides, equal_var=False).pvalue > 0.05:
+            continue
+        names = [comparison.group, comparison.reference]
+        deeper, other = names if ratio > 1 else names[::-1]
+        warn_user(
+            f"cells of {deeper!r} were sequenced {max(ratio, 1 / ratio):.1f} times as deep as those of "
+            f"{other!r}: genes may differ for that alone, for instance in how many cells show them; compare "
+            f"counts thinned to equal depth, princdiff.tl.thin_counts(adata, {groupby!r}), normalised anew"
+        )
 
 
 def _crossed(units: pd.Series, comparisons: list[CellComparison]) -> bool:

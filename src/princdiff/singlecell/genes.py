@@ -30,7 +30,8 @@ def gene_statistics(values: NDArray | sp.csr_matrix, codes: NDArray[np.uint8], j
     Returns
     -------
     DataFrame
-        Columns divergence, location, scale, shape; then mean, mean_reference, detected, detected_reference.
+        Columns divergence, location, scale, shape; then mean, mean_reference, detected, detected_reference
+        and logfoldchange (to base 2, of values that are ``log1p`` of expression).
 
     Examples
     --------
@@ -60,4 +61,9 @@ def gene_statistics(values: NDArray | sp.csr_matrix, codes: NDArray[np.uint8], j
         for what in ("mean", "sd", "detected")
         for side in _SIDES
     }
-    return table.drop(columns="feature", errors="ignore").rename(columns=names)
+    table = table.drop(columns="feature", errors="ignore").rename(columns=names)
+    if not joint:
+        # As scanpy has it; a gene that one side does not show gets a large number, not an infinite one.
+        sides = [np.expm1(np.clip(table[name], 0, 500)) + 1e-9 for name in ("mean", "mean_reference")]
+        table["logfoldchange"] = np.log2(sides[0] / sides[1])
+    return table

@@ -20,7 +20,6 @@ from princdiff.estimators import PDA, SPARDA
 from princdiff.inference.permutation import permutation_test
 from princdiff.inference.permutation_result import PermutationResult
 from princdiff.inference.selection import select
-from princdiff.inference.selection_result import SelectionResult
 from princdiff.inference.selection_steps import SelectionOptions
 from princdiff.result import shift_spread_shape
 from princdiff.singlecell import cautions, genesets
@@ -32,7 +31,10 @@ from princdiff.singlecell.anndata_input import (
     obs_column,
     take_matrix,
 )
+from princdiff.singlecell.depth import cell_counts
+from princdiff.singlecell.donor_genes import Donors, GeneOptions, donor_genes
 from princdiff.singlecell.genes import gene_statistics
+from princdiff.singlecell.scanpy_layout import ranked_genes
 
 _Estimator = PDA | SPARDA
 
@@ -57,6 +59,7 @@ def pda(
     values: str | None = "log",
     certify: bool | str = "auto",
     n_null_genes: int = 200,
+    error: str = "auto",
     random_state: Any = 0,
     rng: Any = None,
     n_jobs: int | None = None,
@@ -111,6 +114,9 @@ def pda(
         Bound what any direction could reach; "auto": where that costs no more than the fit.
     n_null_genes : int, default=200
         Leading genes of every relabelling to keep, for `pda_gene_sets`.
+    error : {"auto", "fdr", "fwer"}, default="auto"
+        What is controlled at 5 % when genes are named: the expected share of false ones ("fdr"), or the
+        chance of any ("fwer"). "auto": "fdr" where donors are given, "fwer" otherwise.
     random_state : int, RandomState, Generator or None, default=0
         Seed.
     {rng}
@@ -131,10 +137,16 @@ def pda(
         - ``.obsm["X_" + key_added]``: all cells on the directions, shape (n_cells, n_columns). With
           ``scale="within"`` cells outside the comparison are NaN.
         - ``.uns[key_added]``: "params"; "statistics", a row for each column; "table", a row for each column
-          and gene: its weight and share in the direction, and, with ``n_permutations``, whether its own
-          distribution differs: ``score`` (-log of an approximate p-value), ``pvalue`` (1 + b) / (1 + B),
-          ``pvalue_adj`` (family-wise, step-down maximum over all genes), ``selected`` (at most 0.05) and
-          ``reason``. Donors are respected, and with ``scale="within"`` neither a shift nor a spread counts.
+          and gene: its weight and share in the direction, and, with ``n_permutations``, whether the gene
+          differs on its own: ``score``, ``pvalue``, ``pvalue_adj`` (see ``error``), ``selected`` (at most
+          0.05), ``reason`` and ``logfoldchange`` (to base 2, of log-normalised values or counts). With
+          ``blocks`` donors are compared, not cells: by the mean of each gene, by its variability beyond what
+          mean and depth give, and by its co-expression with others ("co-expression with ..."); genes seen
+          in fewer than ten cells, or in less than 2 % of them, are not tested. Without, and with
+          ``scale="within"``, where neither a shift nor a spread counts, whole distributions are compared.
+          Beside them stand scanpy's "names", "scores", "pvals", "pvals_adj" and "logfoldchanges", so that
+          ``scanpy.get.rank_genes_groups_df(adata, None, key="pda")`` and ``scanpy.pl.rank_genes_groups`` read
+          them.
           The genes are a test of their own: some may differ where the direction's ``pvalue`` shows
           nothing, since it looks at all genes at once. Read them with `princdiff.get`.
 
@@ -168,6 +180,7 @@ def pda(
         statistic=Choice("divergence", "adaptive"),
         values=Choice("log", "counts", None),
         n_null_genes=Whole(1),
+        error=Choice("auto", "fdr", "fwer"),
         key_added=Text(),
         copy=Flag(),
     )
@@ -177,8 +190,15 @@ def pda(
     matrix = take_matrix(adata, layer, obsm, mask_var)
     validate.refuse_non_finite(matrix.values, matrix.features)
     units = None if blocks is None else obs_column(adata, blocks, "blocks").astype(str).to_numpy()
+    if error == "auto":
+        error = "fwer" if units is None else "fdr"
+    cells = None
     if obsm is None:
         cautions.warn_of_values(matrix.values, matrix.label, values)
+        if values is not None and cautions.kind_of_values(matrix.values)[0] in ("counts", "log-normalised"):
+            cells = cell_counts(matrix.values)
+        if cells is not None and n_permutations:
+            cautions.warn_of_depth(cells.depth, comparisons, units, groupby)
     if units is None and n_permutations:
         cautions.warn_of_pseudoreplication(adata, groupby, comparisons)
     random_state = random_state if rng is None else rng
@@ -206,16 +226,19 @@ def pda(
             )
         genes = None
         if n_permutations:
-            design = Design(
-                blocks=None if units is None else units[comparison.cells],
-                permute="auto" if units is None else permute,
-            )
-            problem = Problem.from_arrays(
-                rows, comparison.codes, scale=scale, design=design, names=matrix.features
-            )
-            # Genes on their own: pairs among thousands of genes would take their share of the error.
-            options_of_genes = SelectionOptions(n_permutations=n_permutations, relations=False)
-            genes = select(problem, Run(seed, n_jobs, progress), options_of_genes)
+            options_of_genes = GeneOptions(n_permutations, error, seed)
+            own = None if units is None else units[comparison.cells]
+            donors = None
+            if own is not None and cells is not None and scale != "within" and not comparison.joint:
+                donors = Donors.of(own, comparison.codes, permute)
+            if donors is not None and cells is not None:
+                genes = donor_genes(cells.take(comparison.cells), matrix.features, donors, options_of_genes)
+            else:
+                design = Design(blocks=own, permute="auto" if own is None else permute)
+                problem = Problem.from_arrays(
+                    rows, comparison.codes, scale=scale, design=design, names=matrix.features
+                )
+                genes = _genes_of_cells(problem, Run(seed, n_jobs, progress), options_of_genes)
         found.append(_Found(matrix, rows, comparison, fitted, tested, genes, n_null_genes))
     asked = {
         "groupby": groupby,
@@ -231,10 +254,26 @@ def pda(
         "permute": permute,
         "n_permutations": n_permutations,
         "statistic": statistic,
+        "error": error,
+        # What scanpy's functions look for.
+        "method": "princdiff",
+        "use_raw": False,
+        "corr_method": "benjamini-hochberg" if error == "fdr" else "permutation maximum",
         "random_state": random_state if isinstance(random_state, int) else None,
     }
     _write(adata, key_added, matrix, found, asked)
     return adata if copy else None
+
+
+def _genes_of_cells(problem: Problem, run: Run, options: GeneOptions) -> pd.DataFrame:
+    """Genes whose own distribution differs; pairs among thousands would take their share of the error."""
+    found = select(
+        problem,
+        run,
+        SelectionOptions(n_permutations=options.n_permutations, relations=False, error=options.error),
+    )
+    columns = ["score", "pvalue", "pvalue_adj", "selected", "reason"]
+    return found.table[columns].reset_index(drop=True)
 
 
 def _fit(
@@ -275,7 +314,7 @@ class _Found:
         comparison: CellComparison,
         fitted: _Estimator,
         tested: PermutationResult | None,
-        genes: SelectionResult | None,
+        genes: pd.DataFrame | None,
         n_null_genes: int,
     ) -> None:
         self.comparison = comparison
@@ -290,7 +329,10 @@ class _Found:
         else:
             self.projected = np.asarray(fitted.transform(matrix.values), dtype=np.float64)
         self.statistics = self._statistics(fitted, tested, inside)
-        self.table = self._table(fitted, gene_statistics(rows, comparison.codes, comparison.joint), matrix)
+        alone = gene_statistics(rows, comparison.codes, comparison.joint)
+        if genes is not None and "logfoldchange" in genes:
+            alone["logfoldchange"] = genes.pop("logfoldchange")
+        self.table = self._table(fitted, alone, matrix)
         self.null = None
         if tested is not None and tested.directions is not None:
             self.null = genesets.leading_genes(tested.directions, n_null_genes)
@@ -347,7 +389,7 @@ class _Found:
         return pd.concat(parts, ignore_index=True)
 
     def _tests(self, order: NDArray[np.intp]) -> pd.DataFrame:
-        """Whether each gene's own distribution differs, in the order of a direction's weights."""
+        """Whether each gene differs on its own, in the order of a direction's weights."""
         if self._genes is None:
             nothing = {
                 "score": np.nan,
@@ -357,8 +399,7 @@ class _Found:
                 "reason": "",
             }
             return pd.DataFrame(nothing, index=range(len(order)))
-        table = self._genes.table.iloc[order][["score", "pvalue", "pvalue_adj", "selected", "reason"]]
-        return table.reset_index(drop=True)
+        return self._genes.iloc[order].reset_index(drop=True)
 
 
 def _write(adata: Any, key: str, matrix: Matrix, found: list[_Found], asked: dict[str, Any]) -> None:
@@ -382,6 +423,7 @@ def _write(adata: Any, key: str, matrix: Matrix, found: list[_Found], asked: dic
         "statistics": statistics,
         "table": table,
     }
+    result |= ranked_genes(table)
     nulls = {str(place): one.null for place, one in enumerate(found) if one.null is not None}
     if nulls:
         result["null_genes"] = nulls

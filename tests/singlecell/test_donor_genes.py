@@ -1,0 +1,157 @@
+"""Genes that differ between donors: planted ones are found, depth and cells alone name nothing."""
+
+from __future__ import annotations
+
+import warnings
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import princdiff
+from princdiff.singlecell.depth import cell_counts
+from princdiff.singlecell.donor_genes import Donors, GeneOptions, donor_genes
+
+N_GENES = 300
+MORE, SPREAD, PAIRED = range(0, 20), range(20, 26), (30, 31)
+
+
+def simulated(seed, *, null=False, crossed=False, depth=1.0, n_donors=12, n_cells=60):
+    """Negative binomial counts of donors whose means differ by chance, half of them ill."""
+    rng = np.random.default_rng(seed)
+    donor = np.repeat(np.arange(n_donors), n_cells)
+    ill = rng.random(len(donor)) < 0.5 if crossed else donor % 2 == 1
+    mean = (
+        np.clip(rng.lognormal(0.8, 0.7, N_GENES), 0.4, 20) * rng.lognormal(0, 0.2, (n_donors, N_GENES))[donor]
+    )
+    factor = rng.gamma(3.0, 1 / 3, mean.shape)
+    if not null:
+        # As many up as down: what other genes get of the depth stays the same.
+        mean[np.ix_(ill, MORE)] *= np.where(np.arange(len(MORE)) % 2, 2.5, 0.4)
+        where = np.ix_(ill, SPREAD)
+        factor[where] = rng.gamma(0.4, 1 / 0.4, factor[where].shape)
+        shared = rng.lognormal(-0.32, 0.8, (len(donor), 2))
+        shared[ill, 1] = shared[ill, 0]
+        mean[:, PAIRED], factor[:, PAIRED] = 8.0, shared
+    size = rng.lognormal(0, 0.3, len(donor)) * np.where(ill, depth, 1.0)
+    counts = rng.poisson(mean * factor * size[:, None]).astype(float)
+    normalised = np.log1p(1e3 * counts / counts.sum(axis=1, keepdims=True))
+    cells = anndata.AnnData(sp.csr_matrix(normalised.astype(np.float32)))
+    cells.obs["donor"] = [f"D{number}" for number in donor]
+    cells.obs["status"] = np.where(ill, "ill", "well")
+    cells.layers["counts"] = sp.csr_matrix(counts)
+    return cells
+
+
+def found_in(cells, error="fdr", permute="auto"):
+    codes = (cells.obs["status"] == "well").to_numpy().astype(np.uint8)
+    donors = Donors.of(cells.obs["donor"].to_numpy(), codes, permute)
+    return donor_genes(cell_counts(cells.X), np.array(cells.var_names), donors, GeneOptions(99, error, 0))
+
+
+@pytest.mark.parametrize("crossed", [False, True])
+def test_means_variability_and_pairs_are_found_and_little_else(crossed):
+    table = found_in(simulated(0, crossed=crossed))
+    named = set(np.flatnonzero(table["selected"]))
+    true = {*MORE, *SPREAD, *PAIRED}
+    assert len(named & set(MORE)) >= 18
+    assert len(named & set(SPREAD)) >= 5
+    assert set(PAIRED) <= named
+    assert len(named - true) <= 0.1 * len(named)
+    assert table.loc[PAIRED[0], "reason"] == f"co-expression with {PAIRED[1]}"
+    assert set(table.loc[list(SPREAD), "reason"]) & {"variability"}
+    np.testing.assert_allclose(table.loc[list(MORE), "logfoldchange"].abs().mean(), np.log2(2.5), atol=0.25)
+
+
+def test_nothing_is_named_where_donors_do_not_differ():
+    sets = [simulated(seed, null=True, n_cells=25) for seed in range(6)]
+    assert sum(bool(found_in(cells)["selected"].any()) for cells in sets) <= 1
+
+
+@pytest.mark.parametrize("error", ["fdr", "fwer"])
+def test_twice_the_depth_names_nothing(error):
+    assert not found_in(simulated(3, null=True, depth=2.0), error)["selected"].any()
+
+
+def test_family_wise_control_names_nothing_false():
+    named = np.flatnonzero(found_in(simulated(1), "fwer")["selected"])
+    assert len(named) > 10 and set(named) <= {*MORE, *SPREAD, *PAIRED}
+
+
+def test_neither_the_order_of_cells_nor_the_storage_counts():
+    cells = simulated(2)
+    table = found_in(cells)
+    shuffled = cells[np.random.default_rng(0).permutation(cells.n_obs)].copy()
+    shuffled.X = shuffled.X.toarray()
+    pd.testing.assert_frame_equal(found_in(shuffled), table, rtol=1e-4, atol=1e-6)
+
+
+def test_counts_are_recovered_from_logarithms():
+    cells = simulated(4)
+    found = cell_counts(cells.X)
+    assert (found.counts != cells.layers["counts"]).nnz == 0
+    totals = np.asarray(cells.layers["counts"].sum(axis=1)).ravel()
+    np.testing.assert_allclose(found.depth, totals / totals.mean(), rtol=1e-4)
+
+
+def test_values_that_come_from_no_counts_are_left_as_they_are():
+    values = np.random.default_rng(0).gamma(2.0, size=(20, 8))
+    found = cell_counts(values)
+    np.testing.assert_allclose(found.counts.toarray(), np.expm1(values))
+    assert (found.depth == 1).all()
+
+
+def test_a_cell_without_counts_has_a_depth():
+    assert cell_counts(np.array([[0.0, 0.0], [1.0, 2.0]])).depth.tolist() == [1.0, 1.0]
+
+
+def test_donors_of_both_kinds_are_not_taken_for_pairs():
+    codes = np.array([0, 0, 0, 1, 1, 1], dtype=np.uint8)
+    assert Donors.of(np.array(["a", "a", "b", "a", "c", "c"]), codes, "auto") is None
+    assert Donors.of(np.array(["a", "b", "a", "c", "d", "c"]), codes, "auto").paired is False
+    assert Donors.of(np.array(["a", "b", "c", "a", "b", "c"]), codes, "auto").paired is True
+    assert Donors.of(np.array(["a", "b", "c", "a", "b", "c"]), codes, "whole") is None
+
+
+def test_the_table_of_pda_and_the_layout_of_scanpy():
+    cells = simulated(5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        princdiff.tl.pda(cells, "status", blocks="donor", n_features=5, n_permutations=19, groups="ill")
+    table = princdiff.get.pda_df(cells)
+    named = table[table["selected"]]
+    assert len(set(named["gene"].astype(int)) & set(MORE)) >= 18
+    result = cells.uns["pda"]
+    assert result["params"]["error"] == "fdr"
+    assert result["names"].dtype.names == ("ill",)
+    by_gene = table.set_index("gene")
+    for place in (0, -1):
+        gene = result["names"]["ill"][place]
+        assert result["pvals_adj"]["ill"][place] == by_gene.loc[gene, "pvalue_adj"]
+        assert np.sign(result["scores"]["ill"][place]) == (1 if place == 0 else -1)
+        assert result["logfoldchanges"]["ill"][place] == by_gene.loc[gene, "logfoldchange"]
+
+
+def test_unequal_depth_is_said_and_thinning_takes_it_out():
+    cells = simulated(6, null=True, depth=2.0, n_cells=30)
+    options = {"n_features": 3, "n_permutations": 19, "groups": "ill"}
+    with pytest.warns(
+        UserWarning, match=r"cells of 'ill' were sequenced 2\.\d times as deep as those of 'well'"
+    ):
+        princdiff.tl.pda(cells, "status", blocks="donor", **options)
+    princdiff.tl.thin_counts(cells, "status")
+    thinned = cells.layers["thinned"].toarray()
+    assert (thinned <= cells.layers["counts"].toarray()).all()
+    cells.X = np.log1p(1e3 * thinned / thinned.sum(axis=1, keepdims=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        princdiff.tl.pda(cells, "status", blocks="donor", **options)
+
+
+def test_thinning_refuses_what_are_not_counts():
+    cells = anndata.AnnData(np.random.default_rng(0).gamma(2.0, size=(20, 5)))
+    cells.obs["kind"] = ["a", "b"] * 10
+    with pytest.raises(ValueError, match=r"adata\.X holds neither counts nor log-normalised counts"):
+        princdiff.tl.thin_counts(cells, "kind")
