@@ -24,8 +24,8 @@ from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
 from princdiff.datasets import load_madelon
 from princdiff.divergences import Wasserstein2
-from princdiff.solvers.partners import partners_of
 from princdiff.solvers.path import PathOptions, solve_path
+from princdiff.solvers.sparsity import partners_of
 
 SETTINGS = {
     "full": {"most": 60, "halves": 6, "selection": {"goal": "directions"}, "subsets": ("train", "valid")},

@@ -38,7 +38,7 @@ from princdiff.result import feature_tables, held_out, kept_parts, projected_gro
 from princdiff.result.columns import ColumnFacts
 from princdiff.result.difference import DifferenceResult
 from princdiff.result.effects import Effect
-from princdiff.result.feature_histograms import distributions
+from princdiff.result.kept_parts import distributions
 from princdiff.result.parts import (
     ReferencePart,
     RowsPart,

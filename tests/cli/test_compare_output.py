@@ -17,9 +17,8 @@ import pytest
 from command_line import Terminal, compare_module, one_line_error
 
 from princdiff.cli import main
-from princdiff.present.screen import Screen
+from princdiff.present.screen import Screen, columns_of
 from princdiff.present.terminal import answer
-from princdiff.present.text_layout import columns_of
 from princdiff.result import load
 
 

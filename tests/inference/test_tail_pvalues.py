@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import genpareto
 
-from princdiff.inference.tail_pvalues import pareto_pvalue
+from princdiff.inference.pvalues import pareto_pvalue
 
 
 def plotting_positions(n=999):

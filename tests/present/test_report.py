@@ -21,7 +21,7 @@ from princdiff.tables import Coding
 
 vl_convert = pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
 
-from princdiff.present import charts, figures, inference_charts, page, vega  # noqa: E402
+from princdiff.present import charts, figures, page, vega  # noqa: E402
 from princdiff.present.page_data import leading, page_data  # noqa: E402
 
 
@@ -235,7 +235,7 @@ def test_the_cells_of_the_test_are_told_in_words(text):
 
 def test_every_chart_compiles(text):
     data = json.loads(_Structure(text).scripts[0])
-    data["charts"]["splits"] = inference_charts.splits(np.array([0.1, 0.5]))
+    data["charts"]["splits"] = charts.splits(np.array([0.1, 0.5]))
     for spec in data["charts"].values():
         assert vl_convert.vegalite_to_vega(spec)["marks"]
 
@@ -354,13 +354,13 @@ def test_far_outliers_do_not_flatten_the_picture():
 def test_groups_without_spread_are_drawn():
     spec = charts.projection([np.zeros(500), np.zeros(500)], [5, 5], ["a", "b"])
     assert all(np.isfinite(value["y"]) for value in spec["layer"][0]["data"]["values"])
-    assert inference_charts.null(np.zeros(9), 0.0)["layer"]
+    assert charts.null(np.zeros(9), 0.0)["layer"]
 
 
 def test_relabellings_can_be_seen_however_far_the_observed_statistic_is():
     values = np.random.default_rng(0).normal(size=199)
     for observed in (0.5, 8.0, 1e4):
-        spec = inference_charts.null(values, observed)
+        spec = charts.null(values, observed)
         low, high = spec["layer"][0]["encoding"]["x"]["scale"]["domain"]
         assert np.ptp(values) > 0.35 * (high - low)
         assert low < values.min() < values.max() < high

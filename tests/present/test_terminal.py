@@ -5,9 +5,8 @@ import dataclasses
 import pytest
 from made_up import NAMES, made_up, mixed
 
-from princdiff.present.screen import Screen
+from princdiff.present.screen import Screen, columns_of, wrapped
 from princdiff.present.terminal import answer, column_lines, relation_lines
-from princdiff.present.text_layout import columns_of, wrapped
 from princdiff.result import wording
 
 WIDE = ["日本語の列の名前はとても長いことがあります", "e\N{COMBINING ACUTE ACCENT}" * 30, *NAMES]

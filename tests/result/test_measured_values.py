@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from princdiff.result.measured_values import differs_clearly, measured_scores
+from princdiff.result.feature_tables import differs_clearly, measured_scores
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
 from princdiff import SPARDA
-from princdiff.solvers.partners import partners_of
+from princdiff.solvers.sparsity import partners_of
 
 
 def correlated(n_rows=80, n_features=9, seed=0):

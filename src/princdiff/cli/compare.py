@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from princdiff.cli import argument_parser as types
-from princdiff.cli.outputs import check_outputs
 from princdiff.cli.streams import (
     SAME,
     STANDARD_STREAM,
+    check_outputs,
     distinct,
     fail,
     print_notes,

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from princdiff.cli import argument_parser as types
 from princdiff.cli.compare import add_method_options, add_table_options, method_options, print_end
-from princdiff.cli.outputs import check_outputs
 from princdiff.cli.streams import (
     BAD_INPUT,
     DIFFERENT,
     SAME,
     STANDARD_STREAM,
+    check_outputs,
     distinct,
     fail,
     print_notes,

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
 from princdiff.divergences.density import GridDivergence, PairResult
-from princdiff.divergences.group_masses import group_pairs, row_masses
 from princdiff.divergences.sorting import Workspace, order_pooled
+from princdiff.divergences.standardise import group_pairs, row_masses
 
 
 class RankDivergence(GridDivergence):

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
-from princdiff.divergences.group_masses import group_pairs
 from princdiff.divergences.sorting import Workspace
-from princdiff.divergences.standardise import standardise
+from princdiff.divergences.standardise import group_pairs, standardise
 
 _BUMPS = 16
 _STEP = 1e-4

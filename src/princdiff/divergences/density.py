@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from princdiff.data.labels import Labels
 from princdiff.data.shared_docs import with_shared_docs
 from princdiff.divergences.density_grid import Binned, make_grid
-from princdiff.divergences.group_masses import group_pairs
 from princdiff.divergences.sorting import Workspace, scratch
-from princdiff.divergences.standardise import standardise
+from princdiff.divergences.standardise import group_pairs, standardise
 
 _BLOCK_ELEMENTS = 1 << 17
 # Fourier rounding leaves densities near 1e-16 where they are 0; logarithms and roots begin above that.

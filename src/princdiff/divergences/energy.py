@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
-from princdiff.divergences.group_masses import pair_mass, row_masses
 from princdiff.divergences.sorting import PooledOrder, Workspace, order_pooled, scratch
+from princdiff.divergences.standardise import pair_mass, row_masses
 from princdiff.divergences.ties import tie_share
 from princdiff.kernels.column_divergences import DivergenceKernel
 

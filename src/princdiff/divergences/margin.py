@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
-from princdiff.divergences.group_masses import group_pairs
 from princdiff.divergences.sorting import Workspace, order_within_groups, scratch
-from princdiff.divergences.standardise import standardise
+from princdiff.divergences.standardise import group_pairs, standardise
 from princdiff.divergences.ties import average_ties
 
 # How sharply the ascended function bends at a gap of zero, in standard deviations of the projections.

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
-from princdiff.divergences.group_masses import pair_mass, row_masses
 from princdiff.divergences.sorting import Workspace
-from princdiff.divergences.standardise import is_constant
+from princdiff.divergences.standardise import is_constant, pair_mass, row_masses
 
 # Where nothing varies within groups the criterion is infinite: at this share of the variance it is cut.
 _LEAST_WITHIN = 1e-9

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.data.packed_codes import PackedCodes
+from princdiff.data.labels import PackedCodes
 from princdiff.data.scratch import ScratchFile
 
 # Rows of a part: a multiple of what is summed in single precision in `kernels.labelled_sums`, so that sums

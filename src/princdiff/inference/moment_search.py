@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.data.packed_codes import PackedCodes
+from princdiff.data.labels import PackedCodes
 from princdiff.kernels.labelled_sums import labelled_sums, packed
 
 # Elements of products of features held at a time (single precision).

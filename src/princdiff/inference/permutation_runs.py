@@ -30,10 +30,15 @@ from princdiff.inference.permutation_result import (
     PermutationResult,
 )
 from princdiff.inference.permuted_problem import Labellings
-from princdiff.inference.pvalues import Interval, monte_carlo_interval, permutation_pvalue, tie_tolerance
+from princdiff.inference.pvalues import (
+    Interval,
+    monte_carlo_interval,
+    pareto_pvalue,
+    permutation_pvalue,
+    tie_tolerance,
+)
 from princdiff.inference.sampling import SearchRows, random_order
 from princdiff.inference.scores import gamma_scores
-from princdiff.inference.tail_pvalues import pareto_pvalue
 from princdiff.parallel import in_threads, single_threaded_blas
 from princdiff.resume import fingerprint_of
 from princdiff.solvers.starts import marginal_divergences

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.data.labels import Labels
-from princdiff.data.packed_codes import PackedCodes
+from princdiff.data.labels import Labels, PackedCodes
 from princdiff.data.samples import Samples
 from princdiff.data.stored_columns import StoredColumns
 from princdiff.deadline import give_up_if_late

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from princdiff.present.screen import Screen
-from princdiff.present.text_layout import TextColumn, bar, drawn_table, shorten
+from princdiff.present.screen import Screen, TextColumn, bar, drawn_table, shorten
 from princdiff.printable import printable
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from princdiff.present.plot_style import (
     set_title,
     shortened,
 )
-from princdiff.present.text_layout import clipped
+from princdiff.present.screen import clipped
 from princdiff.result.readable_figures import percentages
 
 _LONGEST_CHANGE = 48

@@ -20,7 +20,7 @@ import numpy as np
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from princdiff.present import inference_charts, vega
+from princdiff.present import charts, vega
 from princdiff.present.figures import visible_range
 from princdiff.present.page_data import group_labels, leading, named, page_data, unbroken, visible
 from princdiff.present.plot_style import COLOURS
@@ -351,7 +351,7 @@ def _test_section(result: DifferenceResult) -> dict[str, Any]:
         "beyond": int((result.null >= result.statistic).sum()) if has_null else 0,
         "count": len(result.null),
         "observed": f"{result.statistic:.3g}",
-        "far": has_null and inference_charts.is_far(result.null, result.statistic),
+        "far": has_null and charts.is_far(result.null, result.statistic),
         "cells": [
             {"words": visible(cell), "pvalue": f"{pvalue:.2g}", "leading": place == lead}
             for place, (cell, pvalue) in enumerate(zip(test.cells, test.cell_pvalues, strict=True))

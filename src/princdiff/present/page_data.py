@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from princdiff.findings import Reason
-from princdiff.present import charts, inference_charts, vega
+from princdiff.present import charts, vega
 from princdiff.result import names_in_words, wording, words_on_directions, words_on_pairs
 from princdiff.result.readable_figures import from_to, numbers, percentages
 from princdiff.tables.encoding import feature_names
@@ -306,11 +306,11 @@ def _charts(result: DifferenceResult, names: list[str]) -> dict[str, Any]:
             [group.quantiles for group in members], [group.rows for group in members], names
         )
     if len(result.null) and np.isfinite(result.null).all():
-        specs["null"] = inference_charts.null(result.null, result.statistic)
+        specs["null"] = charts.null(result.null, result.statistic)
     if result.test.name == "split" and len(result.test.split_pvalues) > 1:
-        specs["splits"] = inference_charts.splits(result.test.split_pvalues)
+        specs["splits"] = charts.splits(result.test.split_pvalues)
     if result.path:
-        specs["path"] = inference_charts.path(
+        specs["path"] = charts.path(
             result.path.grid.tolist(),
             result.path.fitted.tolist(),
             result.path.held_out.tolist(),

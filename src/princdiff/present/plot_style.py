@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from matplotlib.axes import Axes
 
-from princdiff.present.text_layout import shorten
+from princdiff.present.screen import shorten
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """One colour a group, distinguishable by colour-blind readers (Okabe and Ito)."""

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from princdiff.result import DifferenceResult
-from princdiff.present.screen import Screen
-from princdiff.present.text_layout import (
+from princdiff.present.screen import (
     GAP,
+    Screen,
     TextColumn,
     bar,
     clipped,

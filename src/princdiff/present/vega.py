@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from princdiff.present.text_layout import shorten
+from princdiff.present.screen import shorten
 
 Spec = dict[str, Any]
 PALETTE_SIZE = 7

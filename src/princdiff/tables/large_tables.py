@@ -12,8 +12,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from princdiff.data.memory import DEFAULT_MEMORY, format_bytes, parse_memory
-from princdiff.data.opening import obs_of_store, open_rows, out_of_core
-from princdiff.data.parquet_paths import parquet_files
+from princdiff.data.opening import obs_of_store, open_rows, out_of_core, parquet_files
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.scratch import ScratchFile
 from princdiff.data.sources import ParquetRows
