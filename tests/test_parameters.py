@@ -136,7 +136,8 @@ FUNCTIONS = {
             getattr(a_result(), name), **NEEDED.get(name, {})
         )
         for name in (
-            "plot_columns", "plot_projection", "plot_weights", "plot_null", "plot_path", "plot_feature",
+            "plot_columns", "plot_projection", "plot_weights", "plot_null", "plot_path",
+            "plot_balance", "plot_feature",
             "plot_contrast", "plot_relations", "separation_frame", "to_frame", "save", "load", "to_html",
         )
     },

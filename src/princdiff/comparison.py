@@ -336,7 +336,7 @@ def compare_prepared(
         "divergence": comparison.divergence.name,
         "why_divergence": comparison.why_divergence,
         "permute": comparison.problem.permute,
-        "covariates": list(prepared.covariate_names),
+        "covariates": list(comparison.problem.covariate_names),
         "left_out": prepared.left_out,
         "telling_columns": comparison.telling,
         "versions": {name: version(name) for name in ("princdiff", "numpy", "scipy", "scikit-learn")},

@@ -35,6 +35,7 @@ from princdiff.inference.stability import StabilityOptions, run_half_samples
 from princdiff.options import option
 from princdiff.progress import progress_bar
 from princdiff.result import feature_tables, held_out, kept_parts, projected_groups, shift_spread_shape
+from princdiff.result.adjustment import about_adjustment, adjusting_weights, balance_of
 from princdiff.result.columns import ColumnFacts
 from princdiff.result.difference import DifferenceResult
 from princdiff.result.effects import Effect
@@ -91,6 +92,14 @@ class Comparison:
             permute=options.permute,
             keys=keys,
         )
+        # What is said and drawn is said of groups that weights have made alike in the covariates.
+        self.described, self.balance = self.problem, pd.DataFrame()
+        if self.problem.covariates is not None:
+            weights = adjusting_weights(self.problem)
+            self.balance = balance_of(self.problem, weights)
+            self.notes.append(about_adjustment(self.problem, weights, self.balance))
+            self.described = replace(self.problem, weights=weights)
+            self.data = replace(prepared, weights=weights)
         self.kept = ComparisonCheckpoint(options.checkpoint, self._depends_on() if options.checkpoint else {})
 
     def _depends_on(self) -> dict[str, str]:
@@ -143,7 +152,7 @@ class Comparison:
         effect, auc = self._effect(fit, projections[0], pvalue, _clearest(tables.columns))
         self.clock.done("measuring the effect")
         components = self._components(fit, projections, pvalue, effect)
-        shown = Shown(self.data, self.problem, tested, self.how)
+        shown = Shown(self.data, self.described, tested, self.how)
         with until(self.budget.due("effect"), strict=False):
             contrasts = shown.contrasts(fit.components_[0], projections[0], effect, auc)
         self.clock.done("looking for contrasts")
@@ -178,6 +187,7 @@ class Comparison:
             distributions=distributions(self.data, self._worth_drawing(tables.table)),
             codings=list(self.data.codings),
             contrasts=contrasts,
+            balance=self.balance,
             # Beside columns and pairs that are named it would say less, and less surely.
             witness=None if chosen["selected"].any() else shown.witness(),
             notes=[],
@@ -194,14 +204,19 @@ class Comparison:
         # A weight above zero means more of it in the last group, wherever means differ at all.
         along = projected_groups.projected(self.data, fit)
         last = self.data.codes == len(self.data.groups) - 1
-        falls = along[:, last].mean(axis=1) < along[:, self.data.codes == 0].mean(axis=1)
+        first, weights = self.data.codes == 0, self.data.weights
+        upper, lower = (
+            np.average(along[:, own], axis=1, weights=None if weights is None else weights[own])
+            for own in (last, first)
+        )
+        falls = upper < lower
         fit.components_ = np.where(falls[:, None], -fit.components_ + 0.0, fit.components_)
         self.clock.done("fitting")
         return fit
 
     def _fitted(self, fit: SPARDA) -> SPARDA:
         with self._stage("fitting"), until(self.budget.due("fitting"), strict=False) as deadline:
-            fit.fit_problem(self.problem, self.how)
+            fit.fit_problem(self.described, self.how)
         if deadline.passed:
             self.notes.append(
                 "time budget: the search for the direction was cut short (this depends on the machine)"
@@ -276,7 +291,7 @@ class Comparison:
         clearest : float
             Largest effect of a column that was named on its own: groups are at least as far apart.
         """
-        problem = self.problem
+        problem = self.described
         most = _EFFECT_ROWS if self.budget.limited else _MOST_EFFECT_ROWS
         if problem.n_rows > most:
             index = np.sort(self.how.rng("effect").permutation(problem.n_rows)[:most])
@@ -415,7 +430,7 @@ class Comparison:
         level = max(1, int(np.count_nonzero(fit.components_[0])))
         try:
             with self._stage("looking for stability"), until(self.budget.due("stability"), strict=True):
-                found = run_half_samples(self.problem, self.how, StabilityOptions(level, n_pairs=25))
+                found = run_half_samples(self.described, self.how, StabilityOptions(level, n_pairs=25))
         except OutOfTime:
             self.notes.append("time budget: the stability of features was not assessed")
             return unknown
@@ -427,7 +442,7 @@ class Comparison:
     ) -> feature_tables.ResultTables:
         deviations = None
         if self.problem.scale == "pooled":
-            deviations = self.problem.samples.deviation
+            deviations = self.described.samples.deviation
         rng = self.how.rng("explanation")
         single = self._single_features(deviations, rng)
         head = pd.DataFrame(
@@ -487,7 +502,7 @@ class Comparison:
         changes = {self.data.features[place]: change for place, change in facts.changes.items()}
         kinds |= {name: changes[name].measure for name in kinds if name in changes and changes[name].measure}
         values = {name: change.value for name, change in changes.items() if change.value is not None}
-        return selected_effects(self.problem, kinds, values=values, filled=self.data.filled)
+        return selected_effects(self.described, kinds, values=values, filled=self.data.filled)
 
     # What is kept for pictures and for new rows.
 

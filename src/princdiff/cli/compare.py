@@ -157,7 +157,7 @@ def add_table_options(rows: argparse._ActionsContainer, *, grouped: bool) -> Non
         metavar="A,B,C",
         type=types.names,
         action="extend",
-        help="columns to adjust for: their linear effect is removed",
+        help="columns to adjust for: groups are compared at equal values of them",
     )
     rows.add_argument(
         "--memory",

@@ -66,6 +66,7 @@ def group_log_odds(
     codes: NDArray[np.uint8],
     strata: NDArray[np.intp] | None = None,
     weights: NDArray[np.float64] | None = None,
+    ridge: float = _RIDGE,
 ) -> NDArray[np.float64]:
     """Log odds of every group for every unit given its covariates, shape (n_units, n_groups).
 
@@ -79,6 +80,8 @@ def group_log_odds(
         Stratum inside which units are compared; how groups are mixed in it does not count then.
     weights : array of shape (n_units,), optional
         Weights of the units.
+    ridge : float
+        Precision of the normal law about zero that coefficients have beforehand.
 
     Returns
     -------
@@ -97,14 +100,14 @@ def group_log_odds(
     if not terms.shape[1]:
         return np.zeros((len(codes), n_groups))
     if strata is not None and strata.max() > 0:
-        return terms @ _coefficients_within(terms, codes, strata)
-    model = LogisticRegression(C=1 / _RIDGE, tol=1e-6, max_iter=500).fit(terms, codes, weights)
+        return terms @ _coefficients_within(terms, codes, strata, ridge)
+    model = LogisticRegression(C=1 / ridge, tol=1e-6, max_iter=500).fit(terms, codes, weights)
     odds = terms @ model.coef_.T + model.intercept_
     return np.column_stack([np.zeros(len(codes)), odds[:, 0]]) if n_groups == 2 else odds
 
 
 def _coefficients_within(
-    terms: NDArray[np.float64], codes: NDArray[np.uint8], strata: NDArray[np.intp]
+    terms: NDArray[np.float64], codes: NDArray[np.uint8], strata: NDArray[np.intp], ridge: float
 ) -> NDArray[np.float64]:
     """Coefficients of every group, shape (n_terms, n_groups), from pairs of units of one stratum.
 
@@ -132,7 +135,7 @@ def _coefficients_within(
     worth = (sizes / 2 / np.maximum(counts, 1))[strata[one]]
     if len(np.unique(sides)) < 2:
         return np.zeros((terms.shape[1], n_groups))
-    model = LogisticRegression(C=1 / _RIDGE, tol=1e-6, max_iter=500, fit_intercept=False)
+    model = LogisticRegression(C=1 / ridge, tol=1e-6, max_iter=500, fit_intercept=False)
     return np.asarray(model.fit(design, sides, worth).coef_.reshape(terms.shape[1], n_groups))
 
 

@@ -16,6 +16,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from princdiff.data.problem import Problem
+from princdiff.inference.covariates import covariate_terms
 
 
 class Difference(NamedTuple):
@@ -40,7 +41,6 @@ def spread_interval(values: NDArray[np.float64], sampling: Sampling, coverage: f
     >>> round(spread_interval(values, Sampling(np.arange(100) > 49)).estimate, 2)
     14.43
     """
-    values = _without_covariates(values, sampling)
     weights = np.ones(len(values)) if sampling.weights is None else sampling.weights
     influence = np.empty(len(values))
     for own in (~sampling.second, sampling.second):
@@ -64,7 +64,6 @@ def quantile_interval(
     >>> quantile_interval(values, 0.5, Sampling(np.arange(202) > 100)).estimate
     40.0
     """
-    values = _without_covariates(values, sampling)
     weights = np.ones(len(values)) if sampling.weights is None else sampling.weights
     parts = []
     for own in (~sampling.second, sampling.second):
@@ -108,16 +107,6 @@ def _quantile(
     low, high = level - reach * error - step, level + reach * error + step
     # Beyond the extremes nothing is known.
     return Difference(estimate, at(low) if low > 0 else -np.inf, at(high) if high < 1 else np.inf)
-
-
-def _without_covariates(values: NDArray, sampling: Sampling) -> NDArray[np.float64]:
-    """Values less what covariates explain beside the groups."""
-    values = np.asarray(values, dtype=np.float64)
-    if sampling.covariates is None:
-        return values
-    centred = sampling.covariates - sampling.covariates.mean(axis=0)
-    table = np.column_stack([~sampling.second, sampling.second, centred]).astype(np.float64)
-    return values - centred @ np.linalg.lstsq(table, values, rcond=None)[0][2:]
 
 
 @dataclass(frozen=True)
@@ -311,15 +300,22 @@ def _within_blocks(values: NDArray, weights: NDArray, sampling: Sampling, covera
 
 
 def _at_equal_covariates(values: NDArray, sampling: Sampling, coverage: float) -> Difference:
-    """Least squares on group, covariates and strata, with variances that may differ between rows (HC3).
+    """Weighted least squares on group, covariates and strata; variances may differ between rows (HC3).
 
     Where whole blocks were drawn, rows of one say the same thing many times: their errors are added up.
     """
     assert sampling.covariates is not None
-    columns = [np.ones(len(values)), sampling.second.astype(np.float64), *sampling.covariates.T]
+    columns = [
+        np.ones(len(values)),
+        sampling.second.astype(np.float64),
+        *covariate_terms(sampling.covariates).T,
+    ]
     if sampling.blocks is not None and not sampling.whole:
         columns += list((sampling.blocks[:, None] == np.arange(1, sampling.blocks.max() + 1)).T.astype(float))
-    table = np.column_stack(columns)
+    # Rows that count more than others have a larger part in the fit and in its errors.
+    weights = np.ones(len(values)) if sampling.weights is None else sampling.weights
+    root = np.sqrt(weights / weights.mean())
+    table, values = np.column_stack(columns) * root[:, None], values * root
     others = np.delete(table, 1, axis=1)
     # What the group says beyond the covariates; its product with the feature is the coefficient.
     contrast = table[:, 1] - others @ np.linalg.lstsq(others, table[:, 1], rcond=None)[0]

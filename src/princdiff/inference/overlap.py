@@ -19,6 +19,8 @@ from princdiff.data.problem import Problem
 from princdiff.inference.covariates import covariate_terms, group_log_odds
 from princdiff.inference.relabelled_units import Units
 
+# Less than for labellings: means of covariates are to agree, and a bold guess of the odds does no harm.
+_RIDGE = 0.02
 # Share of a group's rows, and number of them, that it should be worth at equal covariates.
 _LEAST_SHARE, _FEWEST = 0.2, 8
 
@@ -47,7 +49,7 @@ class Overlap:
         weights: NDArray[np.float64] | None = None,
     ) -> Overlap:
         """From covariates; see `group_log_odds`."""
-        odds = group_log_odds(covariate_terms(table), codes, strata, weights)
+        odds = group_log_odds(covariate_terms(table), codes, strata, weights, _RIDGE)
         if strata is not None and strata.max() > 0:
             odds = odds + _stratum_odds(odds, codes, strata)
         return cls(softmax(odds, axis=1), codes)
@@ -142,7 +144,8 @@ def _refuse_disjoint(
     parts = [table[codes == group] for group in (0, 1)]
     low, high = (np.array([f(part, axis=0) for part in parts]) for f in (np.min, np.max))
     for place in np.flatnonzero((high[0] < low[1]) | (high[1] < low[0])).tolist():
-        spans = [f"{low[g][place]:.6g} to {high[g][place]:.6g} in {groups[g]!r}" for g in (0, 1)]
+        order = sorted((0, 1), key=lambda g: groups[g])
+        spans = [f"{low[g][place]:.6g} to {high[g][place]:.6g} in {groups[g]!r}" for g in order]
         found = f"the groups do not overlap in the covariate {names[place]!r} ({' and '.join(spans)})"
         raise ValueError(
             f"{found}: no rows can be compared at equal values of it; leave it out, or compare a range that "

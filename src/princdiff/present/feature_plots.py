@@ -340,3 +340,41 @@ def _shades(colour: str) -> Any:
     from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
     return LinearSegmentedColormap.from_list("shades", [to_rgba(colour, 0.0), to_rgba(colour, 1.0)])
+
+
+@with_shared_docs
+def differences_before_and_after(
+    names: Sequence[str], before: ArrayLike, after: ArrayLike, *, ax: Axes | None = None
+) -> Axes:
+    """Draw sizes of differences before and after an adjustment, a line for each name (a love plot).
+
+    Parameters
+    ----------
+    names : list of str
+        What differs.
+    before, after : arrays of shape (n_names,)
+        Standardised differences, without their sign.
+    {ax}
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> ax = differences_before_and_after(["age", "sex"], [0.8, 0.1], [0.0, 0.02])
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['age', 'sex']
+    """
+    ax = new_axes(ax, (6.4, 1.2 + 0.3 * len(names)))
+    places = np.arange(len(names))
+    for index, (label, sizes) in enumerate((("as it is", before), ("adjusted", after))):
+        ax.plot(np.asarray(sizes), places, "o", label=label, color=group_style(index)["color"])
+    ax.axvline(0.1, color="0.6", linestyle=":", linewidth=1)
+    ax.set_yticks(places, [shortened(str(name)) for name in names])
+    ax.invert_yaxis()
+    ax.set_xlim(left=-0.02)
+    ax.set_xlabel("standardised difference of the groups")
+    ax.spines[["top", "right"]].set_visible(False)
+    add_legend(ax, 2)
+    return ax

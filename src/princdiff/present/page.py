@@ -396,6 +396,7 @@ def _settings(result: DifferenceResult) -> list[tuple[str, str]]:
         ("missing values", _words(asked.get("missing"), _MISSING)),
         ("columns asked for", _words(asked.get("features"))),
         ("covariates", _words(asked.get("covariates"))),
+        ("their standardised differences, before and after", _balance(result)),
         ("relabelling of blocks", _words(asked.get("permute"))),
         ("time budget, seconds", _words(asked.get("time_budget"))),
         ("seed", _words(asked.get("random_state")) or "none: another run may differ a little"),
@@ -403,6 +404,15 @@ def _settings(result: DifferenceResult) -> list[tuple[str, str]]:
     rows += [(visible(name), _words(number)) for name, number in asked.get("versions", {}).items()]
     rows += [("Python", _words(asked.get("python")))]
     return [(name, text) for name, text in rows if text]
+
+
+def _balance(result: DifferenceResult) -> str:
+    """How far the groups are apart in each covariate, before and after the adjustment."""
+    if result.balance.empty:
+        return ""
+    rows = zip(*(result.balance[name] for name in ("covariate", "before", "after")), strict=True)
+    parts = [f"{visible(name)} {before:.2f} \u2192 {after:.2f}" for name, before, after in rows]
+    return _minus(", ".join(parts))
 
 
 def _shared(beside: DifferenceResult | None) -> list[tuple[str, str]]:

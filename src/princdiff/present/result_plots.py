@@ -105,6 +105,25 @@ def columns(result: DifferenceResult, top: int, ax: Axes | None) -> Axes:
     return ax
 
 
+def balance(result: DifferenceResult, ax: Axes | None) -> Axes:
+    """Standardised differences of the covariates, before and after the adjustment.
+
+    Raises
+    ------
+    ValueError
+        If the comparison was made without covariates.
+    """
+    table = result.balance
+    if table.empty:
+        raise ValueError("the comparison was made without covariates, so there is no balance to draw")
+    return feature_plots.differences_before_and_after(
+        table["covariate"].astype(str).tolist(),
+        table["before"].abs().to_numpy(float),
+        table["after"].abs().to_numpy(float),
+        ax=ax,
+    )
+
+
 def feature(result: DifferenceResult, name: str, ax: Axes | None) -> Axes:
     """A column or one of its features in each group: levels and flags as bars, numbers as histograms.
 

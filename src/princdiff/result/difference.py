@@ -107,6 +107,9 @@ class DifferenceResult:
     explanation : Explanation
         The fewest columns that explain the difference, how many changed at least, which others could stand
         for one of them, and the test of all the rest.
+    balance : DataFrame
+        Where there are covariates, one row for each: standardised mean difference before and after rows were
+        weighted so that the groups have the same covariates, and the means of the groups. Otherwise empty.
     decision : DecisionPart or None
         Where the command line was given a rule (``--fail-below``): the rule, the outcome and the reason.
 
@@ -154,6 +157,7 @@ class DifferenceResult:
     changes: dict[str, list[ChangePart]] = field(default_factory=dict)
     explanation: Explanation = field(default_factory=Explanation)
     decision: DecisionPart | None = None
+    balance: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     # Reading.
 
@@ -403,6 +407,13 @@ class DifferenceResult:
             )
             raise ValueError(f"there is no null distribution to draw: {why}")
         return plots.null_distribution(self.null, self.statistic, self.pvalue, ax=ax)
+
+    def plot_balance(self, *, ax: Axes | None = None) -> Axes:
+        """Draw how far the groups are apart in the covariates, as they are and adjusted (a love plot)."""
+        from princdiff.present import result_plots
+
+        self._check_drawn(ax=ax)
+        return result_plots.balance(self, ax)
 
     def plot_path(self, *, ax: Axes | None = None) -> Axes:
         """Draw fitted and held-out divergence against the number of features."""

@@ -10,6 +10,7 @@ import numpy as np
 from princdiff.findings import Reason, in_brackets
 from princdiff.options import option
 from princdiff.result import words_on_explanation
+from princdiff.result.adjustment import covariates_in_words
 from princdiff.result.names_in_words import NAMED, cut, group_names, listed, some
 from princdiff.result.readable_figures import number
 from princdiff.result.words_on_directions import distance_sentence, is_nothing, second_contrast
@@ -30,8 +31,8 @@ def headline(result: DifferenceResult) -> str:
     if np.isnan(result.pvalue):
         return f"The groups {names} were not tested. {distance_sentence(result)}"
     if not result.pvalue <= LEVEL:
-        shown = f"No difference between {names} could be shown ({pvalue}).{_would_have_shown(result)}"
-        return shown + _if_independent(result)
+        said = f"{_adjusted(result, 'No')} difference between {names} could be shown ({pvalue})."
+        return said + _would_have_shown(result) + _if_independent(result)
     cut_short = not result.test.exact and result.test.n_permutations < result.test.asked
     if cut_short and result.test.smallest_attainable_pvalue >= LEVEL:
         return (
@@ -41,7 +42,14 @@ def headline(result: DifferenceResult) -> str:
     # Where no direction led, how far apart they are along one says nothing; nor does a distance of nothing.
     nowhere = result.witness is not None or (second_contrast(result) is None and is_nothing(result.effect))
     apart = "" if nowhere else f" {distance_sentence(result)}"
-    return f"The groups {names} differ ({pvalue}). {what_differs(result)}{apart}{_if_independent(result)}"
+    said = f"{_adjusted(result, 'The')} groups {names} differ ({pvalue})."
+    return f"{said} {what_differs(result)}{apart}{_if_independent(result)}"
+
+
+def _adjusted(result: DifferenceResult, first: str) -> str:
+    """The first word of the answer, after the covariates at equal values of which groups were compared."""
+    names = covariates_in_words(result.parameters.get("covariates") or ())
+    return f"Adjusted for {some(names)}, {first.lower()}" if names else first
 
 
 def _if_independent(result: DifferenceResult) -> str:
