@@ -15,6 +15,7 @@ help:
 	@echo "make demo   what separates malignant from benign tumours: a table and a report"
 	@echo "make test   the tests (set PRINCDIFF_DATA to include those on real data)"
 	@echo "make test-oldest, test-newest   the same with the oldest and the newest versions of everything"
+	@echo "make test-engines   profiles made by every engine, Spark and Ray among them"
 	@echo "make coverage   which lines no test reaches, into build/coverage"
 	@echo "make lint   ruff and mypy"
 	@echo "make docs   the site, into build/docs/html (it runs the tutorials)"
@@ -58,6 +59,13 @@ docs: $(VENV)/.stamp-docs kernels
 
 coverage: $(VENV)/.stamp-dev kernels
 	$(PY) -m pytest -n 2 -q --cov --cov-report=term --cov-report=html:build/coverage --cov-report=xml:build/coverage.xml
+
+# Profiles made by every engine, Spark (which needs Java) and Ray among them, in an environment of its own.
+.PHONY: test-engines
+test-engines: kernels
+	$(PYTHON) -m venv build/engines
+	build/engines/bin/python -m pip install --quiet --disable-pip-version-check -e '.[parquet,dask,duckdb,spark,ray,testing]'
+	PRINCDIFF_ALL_ENGINES=1 build/engines/bin/python -m pytest -q -p no:cacheprovider tests/profiles/test_engines.py
 
 # Each in an environment of its own. Without zarr 3, which the oldest anndata refuses beside it.
 test-oldest: OLDEST := build/oldest/bin/python

@@ -28,6 +28,7 @@ from princdiff.data.validate import settle_weights
 from princdiff.divergences import Divergence
 from princdiff.inference.execution import refuse_unseeded
 from princdiff.options import option
+from princdiff.profiles.large_sources import profiles_of_tables, refuse_gaps, worth_profiles
 from princdiff.profiles.profile_comparison import ProfileComparison, is_profiled, prepared_sample, profiles_of
 from princdiff.profiles.profiling import Profile
 from princdiff.result import DifferenceResult
@@ -204,19 +205,19 @@ def compare(
         "random_state": _plain_seed(random_state if rng is None else rng),
         "time_budget": time_budget,
     }
+    about_rows = {"blocks": blocks, "covariates": covariates, "sample_weight": sample_weight}
+    about_columns = {"features": features, "exclude": exclude}
     if is_profiled(X) or is_profiled(Y):
-        given = {
-            name: value
-            for name, value in {
-                "features": features,
-                "exclude": exclude,
-                "blocks": blocks,
-                "covariates": covariates,
-                "sample_weight": sample_weight,
-            }.items()
-            if value is not None
-        }
-        return compare_profiles(X, Y, groups, given, (options, run, clock, asked))
+        settled = {**about_columns, **about_rows, "groups": groups}
+        return compare_profiles(X, Y, settled, (options, run, clock, asked))
+    plain = missing != "drop" and missing_groups == "error" and dates == "skip" and not show_rows
+    plain &= checkpoint is None and scale == "pooled" and min_rows is None and not strict
+    if plain and worth_profiles(X, Y, groups, about_rows):
+        profile = profiles_of_tables(X, Y, groups, about_columns, run)
+        if missing == "error":
+            refuse_gaps(profile)
+        clock.done("reading")
+        return compare_profile(profile, options, run, clock, asked)
     with caught_warnings() as caught:
         prepared = prepare(
             X,
@@ -240,7 +241,7 @@ def compare(
 
 
 def compare_profiles(
-    X: Any, Y: Any, groups: Any, given: dict[str, Any], how: tuple[Options, Run, Clock, dict[str, Any]]
+    X: Any, Y: Any, settled: dict[str, Any], how: tuple[Options, Run, Clock, dict[str, Any]]
 ) -> DifferenceResult:
     """Compare profiles, or a profile with a table, from their sums.
 
@@ -248,10 +249,8 @@ def compare_profiles(
     ----------
     X, Y : Profile, path of one, or whatever a profile is made of
         One of them is a profile.
-    groups : str, optional
-        Column with the groups: for a table alone, which is then no profile yet.
-    given : dict
-        Options that profiles cannot take any more.
+    settled : dict
+        Options that a profile was made with, and that cannot be given any more.
     how : (Options, Run, Clock, dict)
         What to look for, how, since when, and what was asked for.
 
@@ -259,10 +258,9 @@ def compare_profiles(
     -------
     DifferenceResult
     """
-    if given:
-        raise ValueError(f"{next(iter(given))}= is settled when a profile is made: princdiff.profile(...)")
-    if groups is not None:
-        raise ValueError("groups= is settled when a profile is made: princdiff.profile(source, groups=...)")
+    for name, value in settled.items():
+        if value is not None:
+            raise ValueError(f"{option(name)} is settled when a profile is made, by princdiff.profile")
     options, run, clock, asked = how
     profile = profiles_of(X, Y, run)
     clock.done("reading")

@@ -26,7 +26,7 @@ def test_doctor_tells_versions_engine_threads_and_extras(capsys, monkeypatch):
 
 def test_completion_knows_every_command_and_option(capsys):
     commands = dict(described(build_parser()))
-    assert list(commands) == ["compare", "watch", "score", "demo", "doctor", "completion"]
+    assert list(commands) == ["compare", "watch", "score", "profile", "demo", "doctor", "completion"]
     for shell in ("bash", "zsh", "fish"):
         assert main(["completion", shell]) == 0
         script = capsys.readouterr().out

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import princdiff
+from princdiff.profiles import large_sources
 from princdiff.profiles.chunk_sums import ChunkLabellings, Chunks
 from princdiff.profiles.chunk_tests import ChunkTests
 
@@ -134,8 +135,34 @@ def test_what_cannot_be_compared_is_refused(planted):
     other = princdiff.profile(planted.drop(columns="when"), random_state=3)
     with pytest.raises(ValueError, match="like="):
         princdiff.compare(one, other)
-    with pytest.raises(ValueError, match="blocks= is settled when a profile is made"):
+    with pytest.raises(ValueError, match="blocks= is settled"):
         princdiff.compare(one, planted, blocks="when")
     grouped = princdiff.profile(planted, groups="when", sample_rows=0)
     with pytest.raises(ValueError, match="compared alone"):
         princdiff.compare(grouped, grouped)
+
+
+def test_sources_that_only_engines_read_are_profiled(planted):
+    pa = pytest.importorskip("pyarrow")
+    batches = pa.Table.from_pandas(planted, preserve_index=False).to_batches(5000)
+    reader = pa.RecordBatchReader.from_batches(batches[0].schema, batches)
+    result = princdiff.compare(reader, groups="when", n_permutations=199)
+    assert "b" in result.selected_columns
+    assert "Computed from sums over chunks" in str(result)
+
+
+def test_large_files_are_profiled_and_small_ones_are_not(planted, tmp_path, monkeypatch):
+    then, now = (own.drop(columns="when").head(4000) for _, own in planted.groupby("when", sort=False))
+    paths = [tmp_path / "then.parquet", tmp_path / "now.parquet"]
+    then.to_parquet(paths[0])
+    now.to_parquet(paths[1])
+    options = {"n_permutations": 99, "n_features": 1}
+    assert "sums over chunks" not in str(princdiff.compare(*paths, **options))
+    monkeypatch.setattr(large_sources, "_MANY_ROWS", 5000)
+    result = princdiff.compare(*paths, **options)
+    assert "sums over chunks" in str(result)
+    assert list(result.groups) == ["then", "now"]
+    then.assign(a=np.where(np.arange(4000) % 7, then["a"], np.nan)).to_parquet(paths[0])
+    with pytest.raises(ValueError, match=r"'a' has \d+ missing values.*missing='impute'"):
+        princdiff.compare(*paths, **options)
+    assert "Missing values count" in str(princdiff.compare(*paths, missing="impute", **options))

@@ -368,7 +368,7 @@ def _write(result: DifferenceResult, arguments: argparse.Namespace) -> list[tupl
 
 
 def _check_sources(arguments: argparse.Namespace) -> None:
-    if arguments.other is None and arguments.groups is None:
+    if arguments.other is None and arguments.groups is None and not _is_profile(arguments.file):
         raise ValueError("one file alone has nothing to differ from: give a second file, or --groups COLUMN")
     files = [arguments.file, arguments.other, *arguments.more]
     if arguments.other is not None and arguments.groups is not None:
@@ -383,6 +383,13 @@ def _check_sources(arguments: argparse.Namespace) -> None:
         raise ValueError("the standard input can be read once only: give - for one of the files")
     if arguments.permute is not None and arguments.blocks is None:
         raise ValueError("--permute says what to do with blocks, and needs --blocks COLUMN")
+
+
+def _is_profile(path: str) -> bool:
+    """Whether a file is a profile, which may hold its groups."""
+    from princdiff.profiles.profile_file import is_profile
+
+    return is_profile(path)
 
 
 def check_rule(arguments: argparse.Namespace) -> None:

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Sequence
 
 from princdiff import __version__
-from princdiff.cli import compare, completion, doctor, score, watch
+from princdiff.cli import compare, completion, doctor, profile, score, watch
 from princdiff.cli.argument_parser import EXIT_CODES, OneLineFormatter, Parser, UsageError, add_command
 from princdiff.cli.streams import BAD_INPUT, INTERRUPTED, SAME, fail
 from princdiff.options import as_flags
@@ -89,6 +89,7 @@ def build_parser() -> Parser:
     compare.add(commands)
     watch.add(commands)
     score.add(commands)
+    profile.add(commands)
     demo = add_command(commands, "demo", "malignant against benign tumours, as a demonstration", "")
     demo.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
     demo.set_defaults(run=_demo)
