@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from princdiff.data.parquet_paths import parquet_files
+from princdiff.data.opening import parquet_files
 from princdiff.data.run import Run
 from princdiff.extras import extra
 from princdiff.options import option
