@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -111,3 +112,61 @@ def test_pairs_change_places():
     assert paired_test(after, before, **options).pvalue == expected
     # The units are blocks, numbered by their place: shuffled, other relabellings are drawn.
     assert abs(paired_test(before[order], after[order], **options).pvalue - expected) < 0.15
+
+
+def people(seed=0):
+    """Numbers, a flag and a category of two groups, one number shifted."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "weight": rng.normal(70, 10, 120),
+            "age": rng.normal(50, 9, 120).round(1),
+            "visits": rng.poisson(3, 120),
+            "smoker": rng.random(120) < 0.3,
+            "city": rng.choice(["Bern", "Chur", "Basel"], 120),
+            "group": np.repeat(["a", "b"], 60),
+        }
+    )
+    frame.loc[frame["group"] == "b", "weight"] += 6
+    return frame
+
+
+CHANGES = {
+    "columns reversed": lambda frame: frame[frame.columns[::-1]],
+    "columns shuffled": lambda frame: frame.sample(frac=1, axis=1, random_state=1),
+    "rows shuffled": lambda frame: frame.sample(frac=1, random_state=2),
+    "rows numbered anew": lambda frame: frame.set_axis(np.arange(500, 620)),
+    "groups renamed": lambda frame: frame.assign(group=frame["group"].map({"a": "z", "b": "y"})),
+    "another unit": lambda frame: frame.assign(weight=1000 * frame["weight"]),
+    "another zero": lambda frame: frame.assign(weight=frame["weight"] + 273.15),
+    "floats for integers": lambda frame: frame.assign(visits=frame["visits"].astype(float)),
+    "integers for flags": lambda frame: frame.assign(smoker=frame["smoker"].astype(int)),
+    "categories for texts": lambda frame: frame.assign(city=frame["city"].astype("category")),
+}
+
+
+@pytest.fixture(scope="module")
+def of_people():
+    return compare(people(), groups="group", n_permutations=99, certify=False)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_changes_nothing(of_people, change):
+    found = compare(CHANGES[change](people()), groups="group", n_permutations=99, certify=False)
+    assert found.pvalue == of_people.pvalue
+    assert found.effect == pytest.approx(of_people.effect, abs=1e-3)
+    assert found.effect_interval == pytest.approx(of_people.effect_interval, abs=1e-3)
+    expected = of_people.columns.set_index("column")["pvalue"]
+    np.testing.assert_allclose(
+        found.columns.set_index("column")["pvalue"][expected.index], expected, rtol=1e-6
+    )
+
+
+def test_a_result_has_the_columns_as_the_table_had_them(of_people):
+    names = ["weight", "age", "visits", "smoker", "city"]
+    assert [coding.column for coding in of_people.codings] == names
+    assert of_people.directions.index[0] == "weight"
+    other = compare(people()[["age", *names[2:], "group", "weight"]], groups="group", n_permutations=99)
+    # Rows are scored by weights, factors and codings that belong together.
+    expected, found = (result.score(people()[names]).select_dtypes("number") for result in (of_people, other))
+    pd.testing.assert_frame_equal(found, expected, rtol=1e-6)

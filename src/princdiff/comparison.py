@@ -32,6 +32,7 @@ from princdiff.profiles.large_sources import profiles_of_tables, refuse_gaps, wo
 from princdiff.profiles.profile_comparison import ProfileComparison, is_profiled, prepared_sample, profiles_of
 from princdiff.profiles.profiling import Profile
 from princdiff.result import DifferenceResult
+from princdiff.result.column_order import as_in_table, by_name
 from princdiff.result.relabelled_blocks import how_blocks_were_relabelled
 from princdiff.tables import Prepared, prepare
 
@@ -321,10 +322,12 @@ def compare_prepared(
     -------
     DifferenceResult
     """
-    prepared, keys = in_canonical_order(prepared)
+    asked_in = prepared
+    # The columns of profiles have an order already.
+    prepared, keys = in_canonical_order(by_name(prepared) if steps is Comparison else prepared)
     with caught_warnings() as caught:
         comparison = steps(prepared, options, run, clock, keys)
-        result = comparison.run()
+        result = as_in_table(comparison.run(), asked_in)
     blocks = how_blocks_were_relabelled(comparison.problem, prepared.block_column)
     about_blocks = [blocks] if blocks and options.n_permutations else []
     notes = [*about_blocks, *prepared.notes, *comparison.notes, *_new_warnings(caught, prepared.notes)]

@@ -86,6 +86,8 @@ def clearest_kind(kind: str, scores: NDArray[np.float64]) -> str:
     'spread'
     >>> clearest_kind("spread", np.array([28.0, 30.0, 0.0, 29.0, 28.0, 0.0, 0.0]))
     'shift'
+    >>> clearest_kind("shift", np.array([8.0, 30.0, 0.0, 9.0, 8.0, 0.0, 0.0]))
+    'shift'
     """
     if scores.max() <= 0:
         return kind
@@ -94,6 +96,9 @@ def clearest_kind(kind: str, scores: NDArray[np.float64]) -> str:
     if kind == "spread" and clear["shift"] >= _AS_CLEAR * clear[best]:
         # Money that grows spreads as it grows, and what it was on average is asked for first.
         return "shift"
+    if kind == "shift" and best == "spread":
+        # A few rows far away: however clearly they spread otherwise, where they are is the news.
+        return kind
     return kind if clear.get(kind, 0.0) >= _AS_CLEAR * clear[best] else best
 
 

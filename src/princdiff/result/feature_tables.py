@@ -27,6 +27,8 @@ from princdiff.tables import Prepared
 # P-values up to this many times the smallest one are not told apart when columns are ranked.
 _ALIKE = 5.0
 _BLOCK_ELEMENTS = 20_000_000
+# exp(20) counts are more than anybody has.
+_LARGEST_LOGARITHM = 20
 
 
 def feature_blocks(rows: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:
@@ -58,7 +60,7 @@ class SingleFeatures(NamedTuple):
     flags : bool array of shape (n_features,)
         Features that take the values 0 and 1 only.
     lowest : array of shape (n_features,)
-        Their smallest values.
+        Their smallest values; NaN for numbers that look like logarithms, which are no sizes.
     """
 
     table: pd.DataFrame
@@ -99,7 +101,7 @@ def single_features(
         found = Kind(*(own[name].to_numpy() for name in Kind._fields))
         kinds.append(beyond_chance(block, prepared.codes, prepared.weights, rng, found))
         flags.append(((block == 0) | (block == 1)).all(axis=1))
-        lowest.append(block.min(axis=1))
+        lowest.append(np.where(_like_logarithms(block), np.nan, block.min(axis=1)))
     table = pd.concat(tables, ignore_index=True)
     beyond = Kind(*(np.concatenate(parts) for parts in zip(*kinds, strict=True)))
     for place, feature in enumerate(prepared.features):
@@ -113,6 +115,18 @@ def single_features(
         for name in ("divergence", "location", "scale", "shape"):
             table[name] = table[name].to_numpy() / square
     return SingleFeatures(table, beyond, np.concatenate(flags), np.concatenate(lowest))
+
+
+def _like_logarithms(columns: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether numbers may be log(1 + count), as expression of genes is: zeros, fractions, none large.
+
+    Examples
+    --------
+    >>> _like_logarithms(np.array([[0.0, 0.69, 1.1], [0.0, 1.0, 3.0], [0.0, 12.5, 99.5]]))
+    array([ True, False, False])
+    """
+    whole = (columns == np.rint(columns)).all(axis=1)
+    return (columns.min(axis=1) == 0) & (columns.max(axis=1) < _LARGEST_LOGARITHM) & ~whole
 
 
 def _observed_only(
