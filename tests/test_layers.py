@@ -22,7 +22,7 @@ LAYERS = [
     {"estimators", "paired"},
     {"result"},
     {"time_budget", "comparison_checkpoint"},
-    {"comparison_options", "comparison_steps"},
+    {"comparison_steps"},
     {"profiles"},
     {"comparison"},
     {"group_pairs", "batches"},

@@ -9,8 +9,7 @@ from typing import Any
 
 from princdiff import compare
 from princdiff.comparison import in_canonical_order
-from princdiff.comparison_options import Clock, Options
-from princdiff.comparison_steps import Comparison
+from princdiff.comparison_steps import Clock, Comparison, Options
 from princdiff.data.problem import Run
 from princdiff.tables import prepare
 

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.caught_warnings import caught_warnings, warn_again
-from princdiff.comparison_options import Clock, Options
-from princdiff.comparison_steps import Comparison
+from princdiff.comparison_steps import Clock, Comparison, Options
 from princdiff.data import parameters
 from princdiff.data.memory import parse_memory
 from princdiff.data.problem import Run

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,18 +16,17 @@ from tqdm import tqdm
 from princdiff import __version__, auto_choices
 from princdiff.caught_warnings import caught_warnings, warn_user
 from princdiff.comparison_checkpoint import ComparisonCheckpoint
-from princdiff.comparison_options import Clock, Options
 from princdiff.data.labels import HELD_OUT
 from princdiff.data.problem import Problem, Run
 from princdiff.data.row_keys import shuffled_members
-from princdiff.data.samples import Samples
+from princdiff.data.samples import Samples, Scale
 from princdiff.deadline import OutOfTime, until
 from princdiff.estimators import SPARDA
 from princdiff.findings import Reason, Why
 from princdiff.inference.alone import FEWEST_NAMING
+from princdiff.inference.difference_intervals import selected_effects
 from princdiff.inference.explanation import Explanation, with_rest
 from princdiff.inference.identity import identity_of, rows_identity
-from princdiff.inference.intervals import selected_effects
 from princdiff.inference.permutation_result import PermutationResult
 from princdiff.inference.selection import select
 from princdiff.inference.selection_result import SelectionResult, only_explaining
@@ -528,3 +528,42 @@ def _clearest(columns: pd.DataFrame) -> float:
     """Largest effect of a column that differs on its own."""
     alone = columns["selected"].astype(bool) & (columns["differs"] == "alone")
     return float(columns["effect"][alone].max()) if alone.any() else 0.0
+
+
+# What `compare` was asked for, and how long each of its steps took.
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to compare; see `compare` for the words."""
+
+    n_features: int | str = "auto"
+    n_components: int | str = 1
+    divergence: Any = "auto"
+    scale: Scale = "pooled"
+    n_permutations: int = 999
+    permute: str = "auto"
+    certify: bool | str = "auto"
+    select: bool = True
+    error: str = "fwer"
+    show_rows: int = 0
+    checkpoint: str | Path | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The options as plain data; which divergence was chosen is a separate parameter of the result."""
+        names = ("n_features", "n_components", "scale", "n_permutations", "error")
+        return {name: getattr(self, name) for name in names}
+
+
+class Clock:
+    """Seconds of each step."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def done(self, step: str) -> None:
+        """Note how long a step took."""
+        now = time.perf_counter()
+        self.seconds[step] = round(now - self._last, 3)
+        self._last = now

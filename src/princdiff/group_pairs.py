@@ -11,7 +11,7 @@ import pandas as pd
 
 from princdiff.caught_warnings import caught_warnings, warn_again
 from princdiff.comparison import check_options, compare_prepared
-from princdiff.comparison_options import Clock, Options
+from princdiff.comparison_steps import Clock, Options
 from princdiff.data import parameters
 from princdiff.data.parameters import Choice
 from princdiff.data.problem import Run

@@ -8,11 +8,12 @@ from princdiff import compare
 from princdiff.data.problem import Design, Problem
 from princdiff.inference.difference_intervals import (
     Sampling,
+    described_effect,
     effect_interval,
     quantile_interval,
+    selected_effects,
     spread_interval,
 )
-from princdiff.inference.intervals import described_effect, selected_effects
 
 
 def drawn(seed, n_rows=60):

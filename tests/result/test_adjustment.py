@@ -8,7 +8,7 @@ import pytest
 
 import princdiff
 from princdiff.data.problem import Design, Problem
-from princdiff.inference.intervals import selected_effects
+from princdiff.inference.difference_intervals import selected_effects
 from princdiff.result import wording
 from princdiff.result.adjustment import adjusting_weights, balance_of
 

@@ -17,7 +17,7 @@ import pandas as pd
 
 from princdiff.findings import Reason
 from princdiff.present import charts, vega
-from princdiff.result import names_in_words, wording, words_on_directions, words_on_pairs
+from princdiff.result import readable_figures, wording, words_on_directions, words_on_pairs
 from princdiff.result.readable_figures import from_to, numbers, percentages
 from princdiff.tables.encoding import feature_names
 
@@ -69,7 +69,7 @@ def named(text: object) -> str:
 
 def group_labels(result: DifferenceResult) -> list[str]:
     """What the groups are called on the page."""
-    return [named(name) for name in names_in_words.group_names(result)]
+    return [named(name) for name in readable_figures.group_names(result)]
 
 
 def page_data(result: DifferenceResult, beside: DifferenceResult | None = None) -> dict[str, Any]:

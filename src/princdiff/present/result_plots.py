@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.present import feature_plots, plot_style, plots
-from princdiff.result import names_in_words, wording, words_on_directions, words_on_pairs
+from princdiff.result import readable_figures, wording, words_on_directions, words_on_pairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ _MOST_LEVELS = 14
 
 def projection(result: DifferenceResult, component: int, ax: Axes | None) -> Axes:
     """The groups along a direction, with the answer above."""
-    names = names_in_words.group_names(result)
+    names = readable_figures.group_names(result)
     stored = result.reference.components[component]
     quantiles = {name: stored[group].quantiles for name, group in zip(names, result.groups, strict=True)}
     rows = {name: stored[group].rows for name, group in zip(names, result.groups, strict=True)}
@@ -49,7 +49,7 @@ def contrast(result: DifferenceResult, name: str, ax: Axes | None) -> Axes:
     part = found[name]
     quantiles = {
         label: part.groups[group].quantiles
-        for label, group in zip(names_in_words.group_names(result), result.groups, strict=True)
+        for label, group in zip(readable_figures.group_names(result), result.groups, strict=True)
     }
     rows = dict(zip(quantiles, (part.groups[group].rows for group in result.groups), strict=True))
     title = f"{name}: {part.effect:.2g} standard deviations apart"
@@ -71,7 +71,7 @@ def witness(result: DifferenceResult, axes: Sequence[Axes] | None) -> NDArray[np
         )
     shares = {
         name: found.shares[group].reshape(len(found.edges[0]) - 1, -1)
-        for name, group in zip(names_in_words.group_names(result), result.groups, strict=True)
+        for name, group in zip(readable_figures.group_names(result), result.groups, strict=True)
     }
     return feature_plots.densities_by_group(found.edges, shares, found.axes, axes=axes)
 
@@ -99,7 +99,7 @@ def columns(result: DifferenceResult, top: int, ax: Axes | None) -> Axes:
         changes=[result.change_of(name) for name in shown["column"].astype(str)],
         ax=ax,
     )
-    names = " and ".join(plot_style.shortened(name, 24) for name in names_in_words.group_names(result))
+    names = " and ".join(plot_style.shortened(name, 24) for name in readable_figures.group_names(result))
     names = names if len(result.groups) <= 2 else f"{len(result.groups)} groups"
     ax.set_title(f"{names}: {wording.format_pvalue(result)}", loc="left", fontsize="medium")
     return ax
@@ -147,7 +147,7 @@ def feature(result: DifferenceResult, name: str, ax: Axes | None) -> Axes:
     if leading not in result.distributions:
         raise ValueError(f"no distribution of {leading!r} is kept; only those of the leading features are")
     stored = result.distributions[leading]
-    names = names_in_words.group_names(result)
+    names = readable_figures.group_names(result)
     shares = {label: stored.shares[group] for label, group in zip(names, result.groups, strict=True)}
     return feature_plots.histograms(stored.edges, shares, leading, values=stored.values, ax=ax)
 
@@ -166,7 +166,7 @@ def _proportions(result: DifferenceResult, features: list[str], name: str, ax: A
         values = np.vstack([values[:_MOST_LEVELS], values[_MOST_LEVELS:].sum(axis=0)])
         shown = [*shown[:_MOST_LEVELS], f"{rest} other levels"]
     return feature_plots.bars(
-        shown, dict(zip(names_in_words.group_names(result), values.T, strict=True)), name, ax=ax
+        shown, dict(zip(readable_figures.group_names(result), values.T, strict=True)), name, ax=ax
     )
 
 
@@ -195,7 +195,7 @@ def relations(result: DifferenceResult, top: int, axes: Sequence[Axes] | None) -
     names = list(named)[:top]
     place = {name: index for index, name in enumerate(names)}
     matrices = {
-        label: np.full((len(names), len(names)), np.nan) for label in names_in_words.group_names(result)
+        label: np.full((len(names), len(names)), np.nan) for label in readable_figures.group_names(result)
     }
     marked = []
     for row in pairs.to_dict("records"):

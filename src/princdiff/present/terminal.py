@@ -54,7 +54,7 @@ def answer(result: DifferenceResult, screen: Screen, *, notes: Sequence[str] = (
         Lines.
     """
     # Here, not above: a message about a mistyped option must not wait for NumPy.
-    from princdiff.result import names_in_words, wording, words_on_directions, words_on_explanation
+    from princdiff.result import readable_figures, wording, words_on_directions, words_on_explanation
 
     lines = [screen.bold(line) for line in screen.prose(wording.headline(result))]
     lines.append("")
@@ -64,7 +64,7 @@ def answer(result: DifferenceResult, screen: Screen, *, notes: Sequence[str] = (
     lines += relation_lines(result, screen)
     lines += row_lines(result, screen)
     lines.append("")
-    groups = zip(names_in_words.group_names(result), result.groups.values(), strict=True)
+    groups = zip(readable_figures.group_names(result), result.groups.values(), strict=True)
     sizes = ", ".join(f"{shorten(printable(name), 40)}: {size} rows" for name, size in groups)
     n_columns, n_features = len(result.columns), len(result.table)
     features = f" as {n_features} features" if n_features != n_columns else ""
@@ -107,7 +107,7 @@ def direction_sentence(result: DifferenceResult) -> str:
 
 def column_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     """The columns of the user's table: those that differ, or the largest differences where none was shown."""
-    from princdiff.result import names_in_words, wording
+    from princdiff.result import readable_figures, wording
     from princdiff.result.readable_figures import MOST_ARROWS
 
     frame = result.columns
@@ -120,7 +120,7 @@ def column_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     lines = drawn_table(_column_columns(result, shown, screen), screen)
     further = wording.further_columns(result, shown)
     remarks = [f"{screen.dots} and {further}"] if further else []
-    names = names_in_words.group_names(result)
+    names = readable_figures.group_names(result)
     if len(names) <= MOST_ARROWS:
         remarks.append(f"from {' to '.join(shorten(printable(name), 30) for name in names)}")
     # Beside a mean the size would be taken for that of the means.
@@ -169,7 +169,7 @@ def _column_columns(result: DifferenceResult, shown: pd.DataFrame, screen: Scree
 
 def relation_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     """Pairs that go together differently."""
-    from princdiff.result import names_in_words, words_on_pairs
+    from princdiff.result import readable_figures, words_on_pairs
 
     pairs = words_on_pairs.named_pairs(result).head(_SHOWN_PAIRS)
     if pairs.empty:
@@ -177,7 +177,7 @@ def relation_lines(result: DifferenceResult, screen: Screen) -> list[str]:
     texts = [words_on_pairs.correlation_texts(result, row) for row in pairs.to_dict("records")]
     groups = [
         TextColumn(shorten(printable(name), 16, screen.dots), [row[place] for row in texts], right=True)
-        for place, name in enumerate(names_in_words.group_names(result))
+        for place, name in enumerate(readable_figures.group_names(result))
     ]
     pvalue = TextColumn("adjusted p", [_known(p, ".2g") for p in pairs["pvalue"]], right=True)
     names = {side: [printable(name) for name in pairs[side]] for side in ("first", "second")}

@@ -12,8 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from princdiff.comparison_options import Clock, Options
-from princdiff.comparison_steps import Comparison
+from princdiff.comparison_steps import Clock, Comparison, Options
 from princdiff.data.run import Run
 from princdiff.estimators import SPARDA
 from princdiff.inference.explanation import Explanation

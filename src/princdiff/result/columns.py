@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from princdiff.findings import ChangePart, Reason, Why, in_full
 from princdiff.result.clearest_change import Change
-from princdiff.result.clearest_groups import clearest_groups
 from princdiff.result.effects import level_effects, rows_that_count
-from princdiff.result.readable_figures import from_to, number, numbers, percentages
+from princdiff.result.readable_figures import clearest_groups, from_to, number, numbers, percentages
 from princdiff.result.shift_spread_shape import Kind
 from princdiff.tables import Coding
 

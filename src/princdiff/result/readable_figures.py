@@ -1,12 +1,14 @@
-"""Figures of the groups as people read them: 15 % → 61 %, 1999.3 → 1999.5, 484 million → 512 million."""
+"""Figures and names of groups as people read them: 15 % → 61 %, 1999.3 → 1999.5, a, b and 2 more."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
 
-from princdiff.result.clearest_groups import clearest_groups
-from princdiff.result.names_in_words import cut
+if TYPE_CHECKING:
+    from princdiff.result import DifferenceResult
 
 ARROW = " → "
 NOTHING = "–"
@@ -141,3 +143,99 @@ def _unit(values: Sequence[float]) -> tuple[float, str]:
         return 1.0, ""
     unit = max(unit for unit in _WORDS if unit <= max(sizes))
     return (unit, _WORDS[unit]) if min(sizes) >= 0.01 * unit else (1.0, "")
+
+
+# Names of groups and columns in a sentence: some of many, cut to a length that can be read.
+
+
+NAMED = 4
+"""Names in a sentence at most; of more the others are counted."""
+_BARE = ("yes", "no", "true", "false", "y", "n", "t", "f")
+
+
+def group_names(result: DifferenceResult) -> list[str]:
+    """What the groups are called; a bare 0, 1, yes or no is named with the column it stands in."""
+    names = [str(name) for name in result.groups]
+    column = result.parameters.get("groups")
+    bare = all(name.lstrip("-").isdigit() or name.lower() in _BARE for name in names)
+    return [f"{column} = {name}" for name in names] if column and bare else names
+
+
+def some(names: list[str], most: int = NAMED) -> str:
+    """The first names, and how many more there are.
+
+    Examples
+    --------
+    >>> some(["age", "sex"]), some(["a", "b", "c", "d", "e"])
+    ('age and sex', 'a, b, c and 2 more')
+    """
+    return listed(names if len(names) <= most else [*names[: most - 1], f"{len(names) - most + 1} more"])
+
+
+def listed(names: list[str]) -> str:
+    """All names, as a sentence lists them."""
+    names = [cut(name, 60) for name in names]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def cut(text: str, length: int) -> str:
+    """The beginning of a text that is longer."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+# Which two of several groups show a change: those that differ most clearly.
+
+
+# The lowest and the highest group are shown if their difference is this part as clear as that of any two.
+_AS_CLEAR = 0.8
+
+
+class ClearestGroups(NamedTuple):
+    """Two groups.
+
+    Attributes
+    ----------
+    clarity : float
+        Their difference over its chance error, in the unit of the figures.
+    low, high : int
+        Places of the groups with the lower and with the higher figure.
+    """
+
+    clarity: float
+    low: int
+    high: int
+
+
+def clearest_groups(figures: Sequence[float], rows: Sequence[float] = ()) -> ClearestGroups | None:
+    """The lowest and the highest group, or others that differ far more clearly; None if none has a figure.
+
+    Parameters
+    ----------
+    figures : list of float
+        A mean, a share or a quantile of each group; NaN where a group has none.
+    rows : list of float, optional
+        Rows of each group; default: all alike, which gives the lowest and the highest.
+
+    Returns
+    -------
+    ClearestGroups or None
+
+    Examples
+    --------
+    >>> clearest_groups([8.0, 20.0, 35.0, 30.0], [5, 300, 200, 2000])[1:]
+    (1, 2)
+    >>> clearest_groups([8.0, 20.0, 35.0, 30.0])[1:]
+    (0, 2)
+    """
+    known = [place for place, figure in enumerate(figures) if not math.isnan(figure)]
+    if not known:
+        return None
+    order = sorted(known, key=lambda place: figures[place])
+
+    def apart(low: int, high: int) -> ClearestGroups:
+        error = 1.0 / rows[low] + 1.0 / rows[high] if rows else 2.0
+        return ClearestGroups((figures[high] - figures[low]) / math.sqrt(error), low, high)
+
+    outermost = apart(order[0], order[-1])
+    best = max((apart(*pair) for pair in combinations(order, 2)), default=outermost)
+    return outermost if outermost.clarity >= _AS_CLEAR * best.clarity else best

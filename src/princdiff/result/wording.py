@@ -11,8 +11,7 @@ from princdiff.findings import Reason, in_brackets
 from princdiff.options import option
 from princdiff.result import words_on_explanation
 from princdiff.result.adjustment import covariates_in_words
-from princdiff.result.names_in_words import NAMED, cut, group_names, listed, some
-from princdiff.result.readable_figures import number
+from princdiff.result.readable_figures import NAMED, cut, group_names, listed, number, some
 from princdiff.result.words_on_directions import distance_sentence, is_nothing, second_contrast
 from princdiff.result.words_on_explanation import LEVEL, in_words
 from princdiff.result.words_on_pairs import pairs_sentence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from princdiff.result.names_in_words import NAMED, cut, group_names, listed, some
+from princdiff.result.readable_figures import NAMED, cut, group_names, listed, some
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from princdiff.result.names_in_words import NAMED, cut, listed
+from princdiff.result.readable_figures import NAMED, cut, listed
 from princdiff.result.words_on_pairs import dependence, pair_change, selected_relations
 
 if TYPE_CHECKING:

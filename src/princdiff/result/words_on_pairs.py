@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from princdiff.result.names_in_words import cut
-from princdiff.result.readable_figures import from_to
+from princdiff.result.readable_figures import cut, from_to
 
 if TYPE_CHECKING:
     import pandas as pd
