@@ -71,7 +71,7 @@ def test_what_a_checkpoint_repeats_is_told_at_the_users_line(tmp_path):
 
 def test_covariates_in_which_groups_hardly_overlap():
     X, y = np.random.default_rng(2).normal(size=(40, 3)), np.repeat([0, 1], 20)
-    y[0] = 1
+    y[[18, 21]] = 1, 0
     work = lambda: princdiff.permutation_test(X, y, covariates=np.arange(40.0), n_permutations=19)  # noqa: E731
     assert lines_of(work) == {"the groups hardly overlap i": __file__}
 

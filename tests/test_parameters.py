@@ -50,6 +50,12 @@ def a_result():
 
 
 @cache
+def adjusted_result():
+    X, y = rows_and_groups()
+    return princdiff.compare(X, groups=y, covariates=np.arange(24.0) % 7, n_permutations=19)
+
+
+@cache
 def counted_cells():
     counted = cells().copy()
     counted.X = np.rint(5 * counted.X)
@@ -137,10 +143,11 @@ FUNCTIONS = {
         )
         for name in (
             "plot_columns", "plot_projection", "plot_weights", "plot_null", "plot_path",
-            "plot_balance", "plot_feature",
+            "plot_feature",
             "plot_contrast", "plot_relations", "separation_frame", "to_frame", "save", "load", "to_html",
         )
     },
+    "DifferenceResult.plot_balance": lambda: plain(adjusted_result().plot_balance),
     **{
         f"GroupsResult.{name}": lambda name=name: plain(getattr(several(), name))
         for name in ("columns_frame", "matrix", "plot_columns", "plot_matrix", "save", "load", "to_html")
@@ -231,7 +238,7 @@ def outcome(call, parameter, value):
 
 @pytest.fixture
 def stop_at_the_data(monkeypatch, tmp_path):
-    cells(), a_result(), several(), over_time()
+    cells(), a_result(), adjusted_result(), several(), over_time()
     # A text may be the path of a file to write.
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(Problem, "from_arrays", reached)
