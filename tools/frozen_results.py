@@ -98,7 +98,7 @@ def analyses() -> dict[str, Callable[[], Any]]:
         "permutation_test": lambda: princdiff.permutation_test(X, y, **test),
         "permutation_test paper": lambda: princdiff.permutation_test(X, y, statistic="divergence", **test),
         "select_features": lambda: princdiff.select_features(X, y, **test),
-        "select minimal": lambda: princdiff.select_features(X, y, goal="minimal", **test),
+        "select explanation": lambda: princdiff.select_features(X, y, goal="explanation", **test),
         "split_test": lambda: princdiff.split_test(X, y, **test),
         "stability": lambda: princdiff.stability_selection(X, y, n_features=2, random_state=0),
         "paired_test": lambda: princdiff.paired_test(X[:45], X[45:], **test),
