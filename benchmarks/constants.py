@@ -115,13 +115,13 @@ CONSTANTS: dict[str, tuple[Work, dict[str, tuple[float, ...]]]] = {
     "test": (
         test,
         {
-            "inference.direction_cells._POLISH": HALF_DOUBLE,
-            "inference.direction_cells._FINALISTS": HALF_DOUBLE,
-            "inference.direction_cells._RANDOM_STARTS": HALF_DOUBLE,
-            "inference.direction_cells.MOST_FEATURES": (0.1,),
-            "inference.column_cells._SCORED_PAIRS": HALF_DOUBLE,
-            "inference.feature_columns.MOST_VALUES": HALF_DOUBLE,
-            "inference.changed_correlations._KEPT": (0.02, 2),
+            "statistics.direction_cells._POLISH": HALF_DOUBLE,
+            "statistics.direction_cells._FINALISTS": HALF_DOUBLE,
+            "statistics.direction_cells._RANDOM_STARTS": HALF_DOUBLE,
+            "statistics.direction_cells.MOST_FEATURES": (0.1,),
+            "statistics.column_cells._SCORED_PAIRS": HALF_DOUBLE,
+            "statistics.feature_columns.MOST_VALUES": HALF_DOUBLE,
+            "statistics.changed_correlations._KEPT": (0.02, 2),
         },
     ),
 }

@@ -172,7 +172,7 @@ def kernels(quick: bool) -> list[str]:
         )
     many = 20_000 if quick else 200_000
     projections = rng.standard_normal((8, many), dtype=np.float32)
-    from princdiff.inference.sampling import _Gridded
+    from princdiff.statistics.searched_rows import _Gridded
 
     pair = Labels((np.arange(many) % 2).astype(np.uint8), 2)
     gridded = _Gridded.of(Energy(), pair)

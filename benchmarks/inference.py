@@ -17,7 +17,7 @@ from scipy.stats import binom
 
 from princdiff import SPARDA, permutation_test, select_features
 from princdiff.datasets import load_madelon, make_block_gaussians
-from princdiff.inference.split import split_test
+from princdiff.statistics.split import split_test
 
 LEVEL = 0.05
 

@@ -31,7 +31,7 @@ from benchmarks.inference import difference
 from benchmarks.two_sample import mmd, pvalue
 from princdiff import permutation_test
 from princdiff.datasets import make_block_gaussians
-from princdiff.inference.planning import expected_power
+from princdiff.statistics.planning import expected_power
 
 LEVEL = 0.05
 

@@ -26,12 +26,12 @@ from scipy import stats
 from princdiff import select_features
 from princdiff.data.problem import Problem, Run
 from princdiff.datasets import load_madelon, load_zeisel
-from princdiff.inference.alone import alone_scores, extrapolated
-from princdiff.inference.contrasts import Relabellings
-from princdiff.inference.pvalues import permutation_pvalue, step_down_pvalues
-from princdiff.inference.relabelling import Scheme
-from princdiff.inference.selection import select
-from princdiff.inference.selection_steps import SelectionOptions
+from princdiff.labellings.pvalues import permutation_pvalue, step_down_pvalues
+from princdiff.labellings.schemes import Scheme
+from princdiff.selection.select import select
+from princdiff.selection.steps import SelectionOptions
+from princdiff.statistics.alone import alone_scores, extrapolated
+from princdiff.statistics.contrasts import Relabellings
 from princdiff.tables import prepare
 
 LEVEL = 0.05

@@ -18,7 +18,7 @@ from scipy.stats import gaussian_kde
 from princdiff import divergences
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
-from princdiff.present.plot_style import COLOURS
+from princdiff.show.plot_style import COLOURS
 from princdiff.solvers.effort import SearchSettings
 from princdiff.solvers.solve import solve
 

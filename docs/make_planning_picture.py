@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from princdiff import required_rows
-from princdiff.present.plot_style import COLOURS
+from princdiff.show.plot_style import COLOURS
 
 
 def main() -> None:

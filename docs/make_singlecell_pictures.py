@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import princdiff
-from princdiff.present.plot_style import COLOURS
+from princdiff.show.plot_style import COLOURS
 
 IMAGES = Path(__file__).parent / "images"
 CELLS_OF_A_DONOR = 6

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 from princdiff import compare
 from princdiff.data import problem, samples, validate
-from princdiff.inference import alone
-from princdiff.inference.relabelling import Scheme
+from princdiff.labellings.schemes import Scheme
+from princdiff.statistics import alone
 from princdiff.tables import preparation
 
 N_ROWS = 120

@@ -17,13 +17,13 @@ from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.samples import Samples
 from princdiff.deadline import OutOfTime, give_up_if_late, part_of_the_time, time_is_up, undivided, until
 from princdiff.divergences import Wasserstein2
-from princdiff.inference.permutation_result import PermutationOptions
-from princdiff.inference.permutation_runs import run_permutations
-from princdiff.inference.tuning import choose_level
 from princdiff.parallel import in_threads
 from princdiff.relaxation.upper_bound import ProofEffort, upper_bound
 from princdiff.solvers.ascent import ascend, walk_ridge
 from princdiff.solvers.sparsity import Sparsity
+from princdiff.statistics.permutation_result import PermutationOptions
+from princdiff.statistics.permutation_runs import run_permutations
+from princdiff.statistics.tuning import choose_level
 
 PAST = -1.0
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from princdiff import compare, compare_groups
-from princdiff.inference.pvalues import adjusted_pvalues
+from princdiff.labellings.pvalues import adjusted_pvalues
 
 OPTIONS = {"n_permutations": 39, "select": False, "n_features": 1}
 

@@ -22,7 +22,7 @@ import pandas as pd
 from scipy import sparse
 
 import princdiff
-from princdiff.present.page import render
+from princdiff.show.page import render
 
 # Seconds differ from run to run; versions and paths belong to the machine.
 LEFT_OUT = {"seconds", "versions", "timings", "created", "elapsed", "platform"}

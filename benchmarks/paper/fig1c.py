@@ -26,7 +26,7 @@ from benchmarks import harness, two_sample
 from princdiff import permutation_test
 from princdiff.data.problem import Problem, Run
 from princdiff.datasets import make_block_gaussians
-from princdiff.inference.relabelling import scheme_of
+from princdiff.labellings.schemes import scheme_of
 
 SETTINGS = {
     "full": {

@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import harness
 from princdiff import SPARDA
-from princdiff.inference.split import split_test
+from princdiff.statistics.split import split_test
 
 SETTINGS = {
     "full": {"cells": (3000, 10_000), "rows": 250_000},

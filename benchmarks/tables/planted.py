@@ -29,7 +29,7 @@ import pandas as pd
 from scipy import stats
 
 from benchmarks.tables.answers import Answer, full_answer, quick_answer
-from princdiff.inference.pvalues import adjusted_pvalues
+from princdiff.labellings.pvalues import adjusted_pvalues
 
 PLANTS = ("none", "rate", "rare", "shift", "spread", "broken", "gaps", "two")
 # Identifiers, times, places with hundreds of names, and a column that another one determines.

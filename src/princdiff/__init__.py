@@ -13,18 +13,18 @@ if _typing.TYPE_CHECKING:
     from princdiff.data.opening import open_rows
     from princdiff.estimators import PDA, SPARDA
     from princdiff.group_pairs import compare_groups
-    from princdiff.inference.permutation import permutation_test
-    from princdiff.inference.permutation_result import PermutationResult
-    from princdiff.inference.planning import detectable_effect, expected_power, required_rows
-    from princdiff.inference.selection import select_features
-    from princdiff.inference.selection_result import SelectionResult
-    from princdiff.inference.split import SplitResult, split_test
-    from princdiff.inference.stability import StabilityResult, stability_selection
     from princdiff.kernels.show_config import show_config
     from princdiff.paired import PairedPDA, paired_test
     from princdiff.profiles import Profile, load_profile, profile
     from princdiff.relaxation.relax import RelaxResult, relax
     from princdiff.result import DifferenceResult, GroupsResult, load
+    from princdiff.selection.select import select_features
+    from princdiff.selection.selected import SelectionResult
+    from princdiff.selection.stability import StabilityResult, stability_selection
+    from princdiff.statistics.permutation import permutation_test
+    from princdiff.statistics.permutation_result import PermutationResult
+    from princdiff.statistics.planning import detectable_effect, expected_power, required_rows
+    from princdiff.statistics.split import SplitResult, split_test
 
 __version__ = "0.1.0"
 
@@ -43,17 +43,17 @@ _HOME = {
     "GroupsResult": "result",
     "PairedPDA": "paired",
     "paired_test": "paired",
-    "permutation_test": "inference.permutation",
-    "PermutationResult": "inference.permutation_result",
-    "required_rows": "inference.planning",
-    "detectable_effect": "inference.planning",
-    "expected_power": "inference.planning",
-    "select_features": "inference.selection",
-    "SelectionResult": "inference.selection_result",
-    "split_test": "inference.split",
-    "SplitResult": "inference.split",
-    "stability_selection": "inference.stability",
-    "StabilityResult": "inference.stability",
+    "permutation_test": "statistics.permutation",
+    "PermutationResult": "statistics.permutation_result",
+    "required_rows": "statistics.planning",
+    "detectable_effect": "statistics.planning",
+    "expected_power": "statistics.planning",
+    "select_features": "selection.select",
+    "SelectionResult": "selection.selected",
+    "split_test": "statistics.split",
+    "SplitResult": "statistics.split",
+    "stability_selection": "selection.stability",
+    "StabilityResult": "selection.stability",
     "profile": "profiles",
     "load_profile": "profiles",
     "Profile": "profiles",

@@ -25,15 +25,15 @@ from princdiff.data.shared_docs import with_shared_docs
 from princdiff.data.stored_columns import StoredColumns
 from princdiff.data.validate import settle_weights
 from princdiff.divergences import Divergence
-from princdiff.inference.execution import refuse_unseeded
+from princdiff.labellings.execution import refuse_unseeded
 from princdiff.options import option
 from princdiff.profiles.large_sources import profiles_of_tables, refuse_gaps, worth_profiles
 from princdiff.profiles.profile_comparison import ProfileComparison, is_profiled, prepared_sample, profiles_of
 from princdiff.profiles.profiling import Profile
 from princdiff.result import DifferenceResult
 from princdiff.result.column_order import as_in_table, by_name
-from princdiff.result.relabelled_blocks import how_blocks_were_relabelled
 from princdiff.tables import Prepared, prepare
+from princdiff.words.on_blocks import how_blocks_were_relabelled
 
 # Numbers up to which rows are copied into an order of their own.
 _LARGEST_SORTED = 3 * 10**8

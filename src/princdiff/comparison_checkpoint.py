@@ -16,19 +16,27 @@ import numpy as np
 import pandas as pd
 
 from princdiff.findings import Why
-from princdiff.inference.cells import Cell
-from princdiff.inference.permutation_result import PermutationResult
-from princdiff.inference.pvalues import Interval
-from princdiff.inference.selection_result import SelectionResult
-from princdiff.inference.tuning import SparsityPath
+from princdiff.labellings.pvalues import Interval
 from princdiff.relaxation.upper_bound import Certificate
 from princdiff.resume import read_finished, write_finished
+from princdiff.selection.explanation import Explanation
+from princdiff.selection.selected import SelectionResult
+from princdiff.statistics.cells import Cell
+from princdiff.statistics.permutation_result import PermutationResult
+from princdiff.statistics.tuning import SparsityPath
 
 # What may be read from a file: nothing else is ever built from one.
-_KNOWN = {
-    kind.__name__: kind
-    for kind in (PermutationResult, Cell, Interval, SelectionResult, SparsityPath, Certificate, Why)
-}
+_KINDS = (
+    PermutationResult,
+    Cell,
+    Interval,
+    SelectionResult,
+    SparsityPath,
+    Certificate,
+    Why,
+    Explanation,
+)
+_KNOWN = {kind.__name__: kind for kind in _KINDS}
 
 
 class ComparisonCheckpoint:

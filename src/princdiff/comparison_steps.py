@@ -23,15 +23,6 @@ from princdiff.data.samples import Samples, Scale
 from princdiff.deadline import OutOfTime, until
 from princdiff.estimators import SPARDA
 from princdiff.findings import Reason, Why
-from princdiff.inference.alone import FEWEST_NAMING
-from princdiff.inference.difference_intervals import selected_effects
-from princdiff.inference.explanation import Explanation, with_rest
-from princdiff.inference.identity import identity_of, rows_identity
-from princdiff.inference.permutation_result import PermutationResult
-from princdiff.inference.selection import select
-from princdiff.inference.selection_result import SelectionResult, only_explaining
-from princdiff.inference.selection_steps import SelectionOptions
-from princdiff.inference.stability import StabilityOptions, run_half_samples
 from princdiff.options import option
 from princdiff.progress import progress_bar
 from princdiff.result import feature_tables, held_out, kept_parts, projected_groups, shift_spread_shape
@@ -48,11 +39,20 @@ from princdiff.result.parts import (
 from princdiff.result.rows import rows_to_show
 from princdiff.result.shown import Shown
 from princdiff.result.telling_columns import telling_columns
-from princdiff.result.wording import LEVEL
 from princdiff.resume import fingerprint_of
+from princdiff.selection.explanation import Explanation, with_rest
+from princdiff.selection.intervals import selected_effects
+from princdiff.selection.select import select
+from princdiff.selection.selected import SelectionResult, only_explaining
+from princdiff.selection.stability import StabilityOptions, run_half_samples
+from princdiff.selection.steps import SelectionOptions
 from princdiff.solvers.path import PathOptions, solve_path
+from princdiff.statistics.alone import FEWEST_NAMING
+from princdiff.statistics.identity import identity_of, rows_identity
+from princdiff.statistics.permutation_result import PermutationResult
 from princdiff.tables import Prepared
 from princdiff.time_budget import Budget, BudgetedTest
+from princdiff.words.wording import LEVEL
 
 # Rows on which an effect is measured where time is short, or its direction is found where numbers are many.
 _EFFECT_ROWS = 40_000

@@ -15,9 +15,9 @@ from sklearn.datasets import load_breast_cancer
 
 from princdiff.comparison import compare
 from princdiff.files import replacing
-from princdiff.present.screen import Screen
-from princdiff.present.terminal import answer
 from princdiff.result import DifferenceResult
+from princdiff.show.screen import Screen
+from princdiff.show.terminal import answer
 
 FOLDER = Path("demo")
 

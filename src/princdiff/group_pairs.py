@@ -17,7 +17,7 @@ from princdiff.data.parameters import Choice
 from princdiff.data.problem import Run
 from princdiff.data.shared_docs import with_shared_docs
 from princdiff.data.validate import refuse_small_groups
-from princdiff.inference.pvalues import adjusted_pvalues
+from princdiff.labellings.pvalues import adjusted_pvalues
 from princdiff.result import DifferenceResult, GroupsResult
 from princdiff.result.groups import LEVEL, REST
 from princdiff.tables import Prepared, prepare

@@ -22,9 +22,9 @@ from sklearn.utils.validation import check_is_fitted
 from princdiff.data import parameters, validate
 from princdiff.data.row_chunks import times
 from princdiff.estimators.base import ProjectingEstimator
-from princdiff.inference.permutation import permutation_test
-from princdiff.inference.permutation_result import PermutationResult
 from princdiff.solvers.sparsity import oriented
+from princdiff.statistics.permutation import permutation_test
+from princdiff.statistics.permutation_result import PermutationResult
 
 
 class PairedPDA(ProjectingEstimator):

@@ -16,8 +16,8 @@ from joblib import effective_n_jobs
 from princdiff import auto_choices
 from princdiff.data.problem import Problem, Run
 from princdiff.deadline import OutOfTime, until
-from princdiff.inference.permutation_result import PermutationOptions, PermutationResult
-from princdiff.inference.permutation_runs import run_permutations
+from princdiff.statistics.permutation_result import PermutationOptions, PermutationResult
+from princdiff.statistics.permutation_runs import run_permutations
 
 _LOG = logging.getLogger("princdiff")
 _PILOT = 19

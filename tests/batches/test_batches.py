@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from princdiff import compare, compare_batches
-from princdiff.inference.pvalues import adjusted_pvalues
+from princdiff.labellings.pvalues import adjusted_pvalues
 
 
 def made_up(n_months: int = 5, rows: int = 100, seed: int = 0) -> pd.DataFrame:

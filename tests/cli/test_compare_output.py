@@ -17,9 +17,10 @@ import pytest
 from command_line import Terminal, compare_module, one_line_error
 
 from princdiff.cli import main
-from princdiff.present.screen import Screen, columns_of
-from princdiff.present.terminal import answer
+from princdiff.options import option
 from princdiff.result import load
+from princdiff.show.screen import Screen, columns_of
+from princdiff.show.terminal import answer
 
 
 def test_quiet_prints_one_line(asked, capsys):
@@ -52,7 +53,7 @@ def test_html_report(asked, capsys):
 
 
 def test_missing_report_extra_is_named_before_the_work(asked, monkeypatch, capsys):
-    vega = importlib.import_module("princdiff.present.vega")
+    vega = importlib.import_module("princdiff.show.vega")
     vega.library.cache_clear()
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     assert main(["compare", "before.csv", "after.csv", "--html", "report.html"]) == 2
@@ -138,7 +139,9 @@ def test_a_difference_that_could_not_be_shown(files, result, monkeypatch, capsys
 def test_warnings_are_notes(files, result, monkeypatch, capsys):
     def fake(*args, **kwargs):
         for _ in range(2):
-            warnings.warn("1 column left out: 'when' (dates); name columns in features=", stacklevel=1)
+            warnings.warn(
+                f"1 column left out: 'when' (dates); name columns in {option('features')}", stacklevel=1
+            )
         warnings.warn("old name", DeprecationWarning, stacklevel=1)
         return replace(result, notes=["1 column left out: 'when' (dates)."])
 
@@ -146,8 +149,8 @@ def test_warnings_are_notes(files, result, monkeypatch, capsys):
     main(["compare", "before.csv", "after.csv"])
     streams = capsys.readouterr()
     assert streams.out.count("1 column left out") == 1 and streams.err == ""
-    for option in ("--quiet", "--json"):
-        main(["compare", "before.csv", "after.csv", option])
+    for flag in ("--quiet", "--json"):
+        main(["compare", "before.csv", "after.csv", flag])
         err = capsys.readouterr().err
         assert err == "note: 1 column left out: 'when' (dates); name columns in --features\n"
 
@@ -196,10 +199,10 @@ def test_json_is_json_without_a_test(files, capsys):
 
 @pytest.mark.skipif(not os.path.exists("/dev/null"), reason="there is no /dev/null")
 def test_devices_are_written_to_and_stay(asked, capsys):
-    for option in ("--save", "--json", "--html"):
-        if option == "--html" and importlib.util.find_spec("vl_convert") is None:
+    for flag in ("--save", "--json", "--html"):
+        if flag == "--html" and importlib.util.find_spec("vl_convert") is None:
             continue
-        assert main(["compare", "before.csv", "after.csv", option, "/dev/null"]) == 0
+        assert main(["compare", "before.csv", "after.csv", flag, "/dev/null"]) == 0
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
 
 

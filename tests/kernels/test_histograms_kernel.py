@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from princdiff.data.labels import Labels
 from princdiff.divergences import Energy, Wasserstein2
-from princdiff.inference.sampling import _Gridded
 from princdiff.kernels import engine, histograms
+from princdiff.statistics.searched_rows import _Gridded
 
 pytestmark = pytest.mark.skipif(
     engine().library is None, reason=f"needs the compiled library: {engine().reason}"

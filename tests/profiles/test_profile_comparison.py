@@ -113,7 +113,7 @@ def test_pvalues_are_uniform_where_nothing_differs():
 
 
 def _options() -> object:
-    from princdiff.inference.selection_steps import SelectionOptions
+    from princdiff.selection.steps import SelectionOptions
 
     return SelectionOptions()
 

@@ -8,9 +8,9 @@ import pytest
 
 import princdiff
 from princdiff.data.problem import Design, Problem
-from princdiff.inference.difference_intervals import selected_effects
-from princdiff.result import wording
 from princdiff.result.adjustment import adjusting_weights, balance_of
+from princdiff.selection.intervals import selected_effects
+from princdiff.words import wording
 
 QUICK = {"n_permutations": 99, "random_state": 0}
 

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from princdiff import compare, compare_groups
-from princdiff.present.page_data import _histograms
 from princdiff.result.clearest_change import Change, clearest_change, clearest_kind
 from princdiff.result.columns import _clearest
+from princdiff.show.page_data import _histograms
 from princdiff.tables import Coding
 
 

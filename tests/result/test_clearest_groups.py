@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from princdiff.result.readable_figures import clearest_groups
+from princdiff.words.readable_figures import clearest_groups
 
 NAN = math.nan
 

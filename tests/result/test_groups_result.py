@@ -14,7 +14,7 @@ import pytest
 
 from princdiff import GroupsResult, compare_groups, load
 from princdiff.group_pairs import _table
-from princdiff.present.group_pages import groups_html
+from princdiff.show.group_pages import groups_html
 
 OPTIONS = {"n_permutations": 59, "n_features": 1, "certify": False}
 NASTY = "</script><b>&\u202e$x$"

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from princdiff import compare, load
-from princdiff.present.page_data import page_data
 from princdiff.result.loading import result_from
 from princdiff.result.schema import from_plain, to_plain
+from princdiff.show.page_data import page_data
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import princdiff
-from princdiff.result import wording, words_on_directions
+from princdiff.words import on_directions, wording
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_the_contrast_is_told_in_terminal_notebook_and_page(animals, tmp_path):
     assert "area under the curve" in animals.summary()
     # The bound is on the other direction, and this one separates the groups more.
     assert "separates the groups more" not in animals.summary()
-    assert "difference in size" in words_on_directions.certainty(animals)
+    assert "difference in size" in on_directions.certainty(animals)
     assert "score along the sharpest contrast" in animals._repr_html_()
     page = animals.to_html(tmp_path / "page.html").read_text()
     assert 'id="contrast"' in page and 'data-chart="contrast"' in page

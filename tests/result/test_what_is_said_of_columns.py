@@ -11,8 +11,8 @@ from princdiff import compare
 from princdiff.findings import ChangePart, in_brackets
 from princdiff.result.columns import unmistakable
 from princdiff.result.loading import result_from
-from princdiff.result.readable_figures import from_to, number, numbers, percentages
 from princdiff.result.telling_columns import number_tells
+from princdiff.words.readable_figures import from_to, number, numbers, percentages
 
 
 def said_of(frame: pd.DataFrame, column: str, **options) -> pd.Series:

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from princdiff import compare
-from princdiff.result.wording import headline
 from princdiff.tables.identifiers import recurring_units
+from princdiff.words.wording import headline
 
 
 def visits(per_person=4, n_persons=40):

@@ -93,7 +93,7 @@ def test_the_command_line_names_its_option(tmp_path, monkeypatch, capsys):
     people(RNG.permutation(IDS)).to_csv("after.csv", index=False)
     assert main(["compare", "before.csv", "after.csv", "--n-permutations", "19"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "--blocks 'person' compares each with itself (the paired test)" in text
+    assert "--blocks person compares each with itself (the paired test)" in text
     assert main(["compare", "before.csv", "after.csv", "--n-permutations", "19", "--blocks", "person"]) == 0
 
 

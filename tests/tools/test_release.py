@@ -115,7 +115,7 @@ def test_a_wheel_with_what_it_must_hold_passes(tmp_path, capsys):
     ("made", "found"),
     [
         ({"without": ["princdiff/py.typed"]}, "lacks princdiff/py.typed"),
-        ({"without": ["princdiff/present/page.css"]}, "lacks princdiff/present/page.css"),
+        ({"without": ["princdiff/show/page.css"]}, "lacks princdiff/show/page.css"),
         ({"beside": ["tests/test_a.py"]}, "holds tests/test_a.py"),
         ({"beside": ["princdiff/__pycache__/a.pyc"]}, "holds princdiff/__pycache__/a.pyc"),
         ({"beside": ["princdiff/kernels/_library.dll"]}, "more than one compiled library"),

@@ -145,8 +145,8 @@ class BatchesResult:
         str
         """
         parameters.check({"width": width}, width=parameters.Whole(20, 1000))
-        from princdiff.present.batch_views import batches_lines
-        from princdiff.present.screen import Screen
+        from princdiff.show.batch_views import batches_lines
+        from princdiff.show.screen import Screen
 
         return "\n".join(batches_lines(self, Screen(width=width)))
 
@@ -172,6 +172,6 @@ class BatchesResult:
         Axes
         """
         parameters.check({"ax": ax})
-        from princdiff.present.batch_views import effects_over_batches
+        from princdiff.show.batch_views import effects_over_batches
 
         return effects_over_batches(self, ax)

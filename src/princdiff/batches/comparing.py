@@ -21,7 +21,7 @@ from princdiff.batches.batches_result import LEVEL, BatchesResult
 from princdiff.comparison import check_options, compare
 from princdiff.data import parameters
 from princdiff.data.parameters import Choice, Either, Flag, Number, Text
-from princdiff.inference.pvalues import adjusted_pvalues
+from princdiff.labellings.pvalues import adjusted_pvalues
 from princdiff.options import option
 from princdiff.result import DifferenceResult
 from princdiff.tables.frames import plural
@@ -160,7 +160,7 @@ def _refuse_few_rows(name: str, count: int, options: Mapping[str, Any]) -> None:
     """Said here with the name of the batch, which `compare` does not know."""
     least = options.get("min_rows")
     if least is not None and count < least:
-        raise ValueError(f"{name} has {plural(count, 'row')}, fewer than min_rows={least}")
+        raise ValueError(f"{name} has {plural(count, 'row')}, fewer than {option('min_rows', least)}")
 
 
 def _frame(

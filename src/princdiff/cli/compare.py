@@ -301,7 +301,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def print_end(written: Sequence[tuple[str, str]], decision: str, arguments: argparse.Namespace) -> None:
     """What was written and what was decided; where little is printed, the decision is part of it."""
-    from princdiff.present.terminal import printable
+    from princdiff.show.terminal import printable
 
     if arguments.json == STANDARD_STREAM:
         return
@@ -326,8 +326,8 @@ def _tables(arguments: argparse.Namespace) -> tuple[Any, Any]:
 
 def _print_answer(result: DifferenceResult, caught: Sequence[str], arguments: argparse.Namespace) -> None:
     """Print the answer with its notes; where they are not part of it they go to the standard error."""
-    from princdiff.present.terminal import answer, printable
-    from princdiff.result import wording
+    from princdiff.show.terminal import answer, printable
+    from princdiff.words import wording
 
     notes = distinct([*result.notes, *caught])
     if arguments.json == STANDARD_STREAM:

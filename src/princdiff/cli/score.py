@@ -50,8 +50,8 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from princdiff.present.terminal import judgement, printable
     from princdiff.result import load
+    from princdiff.show.terminal import judgement, printable
 
     caught: list[str] = []
     with warnings_as_notes(caught):

@@ -16,7 +16,7 @@ from princdiff.caught_warnings import caught_warnings
 from princdiff.files import check_writable
 
 if TYPE_CHECKING:
-    from princdiff.present.screen import Screen
+    from princdiff.show.screen import Screen
 
 SAME, DIFFERENT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 STANDARD_STREAM = "-"
@@ -29,7 +29,7 @@ def source(path: str) -> Any:
 
 def screen_of(stream: IO[str], arguments: argparse.Namespace) -> Screen:
     """What a stream can show."""
-    from princdiff.present.screen import Screen
+    from princdiff.show.screen import Screen
 
     return Screen.of(stream, no_colour=arguments.no_color)
 
@@ -56,7 +56,7 @@ def distinct(notes: Sequence[str]) -> list[str]:
 
 def print_notes(notes: Sequence[str], arguments: argparse.Namespace, kind: str = "note") -> None:
     """Notes on the standard error, one line each."""
-    from princdiff.present.terminal import printable
+    from princdiff.show.terminal import printable
 
     screen = screen_of(sys.stderr, arguments)
     for note in notes:
@@ -75,7 +75,7 @@ def say(text: str) -> None:
 
 def fail(message: str, arguments: argparse.Namespace, code: int = BAD_INPUT) -> int:
     """One line that says what is wrong."""
-    from princdiff.present.terminal import printable
+    from princdiff.show.terminal import printable
 
     line = printable(" ".join(message.split()))
     prefix = "princdiff:"
@@ -118,7 +118,7 @@ def check_outputs(outputs: dict[str, str | None], inputs: Sequence[str | None]) 
             raise ValueError(f"{option}: {path} is {taken[_real(path)]} too; choose another name")
         taken[_real(path)] = f"the output of {option}"
     if outputs.get("--html") is not None and importlib.util.find_spec("vl_convert") is None:
-        from princdiff.present.vega import library
+        from princdiff.show.vega import library
 
         library()  # raises, and names the extra
 

@@ -172,8 +172,8 @@ def _print_answer(
     result: BatchesResult, notes: list[str], decision: _Decision | None, arguments: argparse.Namespace
 ) -> None:
     from princdiff.batches.comparing import SKIPPED
-    from princdiff.present.batch_views import batches_lines
     from princdiff.printable import printable
+    from princdiff.show.batch_views import batches_lines
 
     if arguments.json == STANDARD_STREAM:
         print_notes(notes, arguments)

@@ -21,16 +21,16 @@ from princdiff.data.row_chunks import times
 from princdiff.data.samples import Samples, Scale
 from princdiff.deadline import OutOfTime, time_is_up, undivided
 from princdiff.divergences import Divergence, Wasserstein2, get, report
-from princdiff.inference.number_of_directions import remainder_pvalue
-from princdiff.inference.ruling_flags import warn_of_ruling_flags
 from princdiff.relaxation.certificate import certify, not_below
 from princdiff.relaxation.upper_bound import Certificate
+from princdiff.selection.ruling_flags import warn_of_ruling_flags
 from princdiff.solvers.effort import SearchSettings
 from princdiff.solvers.growing_samples import first_sample, solve_growing
 from princdiff.solvers.relax_and_tighten import relaxed_starts
 from princdiff.solvers.several_directions import Apart, constraints, is_spread, next_direction, remainder
 from princdiff.solvers.solve import Solution, solve
 from princdiff.solvers.whitening import solve_whitened
+from princdiff.statistics.number_of_directions import remainder_pvalue
 
 # "auto" looks for this many directions at most, and stops at the first that is not significant.
 _MOST_COMPONENTS = 10

@@ -19,11 +19,11 @@ from princdiff.data.shared_docs import with_shared_docs
 from princdiff.deadline import part_of_the_time
 from princdiff.divergences import Divergence, Wasserstein2, get
 from princdiff.estimators.base import Allowed, PrincipalDifferences
-from princdiff.inference.tuning import SparsityPath, choose_level, choose_penalty
 from princdiff.solvers.growing_samples import first_sample, one_sample
 from princdiff.solvers.relax_and_tighten import relax_and_tighten
 from princdiff.solvers.solve import Solution
 from princdiff.solvers.sparsity import partners_of
+from princdiff.statistics.tuning import SparsityPath, choose_level, choose_penalty
 
 # Part of a time budget for the choice of the sparsity.
 _TUNING_SHARE = 0.4

@@ -1,6 +1,6 @@
 /* Comparable scores: -log of the survival function of a gamma law, whose moments leave out what is scored.
  *
- * The same as princdiff/inference/scores.py, which explains why; here without temporaries. Columns are
+ * The same as princdiff/statistics/scores.py, which explains why; here without temporaries. Columns are
  * taken a few at a time, so that the passes over the labellings stay in the cache. */
 #include <math.h>
 #include <stdlib.h>

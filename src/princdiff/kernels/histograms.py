@@ -1,6 +1,6 @@
 """Divergences of two groups from histograms of many rows.
 
-The same in NumPy is in `princdiff.inference.sampling`.
+The same in NumPy is in `princdiff.statistics.searched_rows`.
 """
 
 from __future__ import annotations

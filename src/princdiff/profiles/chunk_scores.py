@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.inference.alone import added_scores
-from princdiff.inference.scores import gamma_scores
 from princdiff.profiles.chunk_sums import ChunkLabellings, Chunks
 from princdiff.profiles.ruler import SCORE_STEP
+from princdiff.statistics.alone import added_scores
+from princdiff.statistics.scores import gamma_scores
 
-# Skewness of the largest of several scores, if nothing differs; see `inference.alone`.
+# Skewness of the largest of several scores, if nothing differs; see `statistics.alone`.
 _MAXIMUM_SKEWNESS = 1.4
 # Bins are joined to at most so many where Pearson's statistic is computed.
 _PEARSON_BINS = 16

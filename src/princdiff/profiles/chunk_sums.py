@@ -164,6 +164,6 @@ class ChunkLabellings:
         step = max(1, _BLOCK // (self.n_labellings * self.n_groups))
         parts = [
             np.square(self.means(centred[:, start : start + step])).sum(axis=0)
-            for start in range(0, centred.shape[1], step)
+            for start in range(0, max(1, centred.shape[1]), step)
         ]
         return np.concatenate(parts, axis=1)

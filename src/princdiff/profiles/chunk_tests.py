@@ -11,22 +11,22 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from princdiff.findings import Reason, Why
-from princdiff.inference.alone import (
+from princdiff.labellings.pvalues import monte_carlo_interval, permutation_pvalue, step_down_pvalues
+from princdiff.profiles.chunk_scores import ColumnScores, PairScores, column_scores, pair_scores
+from princdiff.profiles.chunk_sums import ChunkLabellings, Chunks
+from princdiff.profiles.ruler import MOST_IN_PAIRS
+from princdiff.selection.explanation import Changes, Explanation, explained
+from princdiff.selection.selected import SelectionResult
+from princdiff.selection.steps import MIXED_ALONE, SHARE_ALONE, SelectionOptions
+from princdiff.statistics.alone import (
     AloneScores,
     extrapolated,
     levels_adjusted,
     pooled_discovery_rates,
 )
-from princdiff.inference.cells import Cell, combined, leading_cell, tempered
-from princdiff.inference.explanation import Changes, Explanation, explained
-from princdiff.inference.permutation_result import PermutationResult
-from princdiff.inference.pvalues import monte_carlo_interval, permutation_pvalue, step_down_pvalues
-from princdiff.inference.scores import gamma_scores
-from princdiff.inference.selection_result import SelectionResult
-from princdiff.inference.selection_steps import MIXED_ALONE, SHARE_ALONE, SelectionOptions
-from princdiff.profiles.chunk_scores import ColumnScores, PairScores, column_scores, pair_scores
-from princdiff.profiles.chunk_sums import ChunkLabellings, Chunks
-from princdiff.profiles.ruler import MOST_IN_PAIRS
+from princdiff.statistics.cells import Cell, combined, leading_cell, tempered
+from princdiff.statistics.permutation_result import PermutationResult
+from princdiff.statistics.scores import gamma_scores
 
 # Pairs shown at most.
 _LISTED = 200

@@ -55,7 +55,7 @@ def worth_profiles(X: Any, Y: Any, groups: Any, about_rows: Mapping[str, Any]) -
 
 def _only_engines_read(source: Any) -> bool:
     if isinstance(source, str):
-        return "://" in source
+        return "://" in source and not source.lower().startswith("http")
     if isinstance(source, tuple):
         return len(source) == 2 and isinstance(source[1], str) and hasattr(source[0], "cursor")
     library = type(source).__module__.split(".")[0].lstrip("_")

@@ -15,11 +15,6 @@ from scipy.special import ndtri
 from princdiff.comparison_steps import Clock, Comparison, Options
 from princdiff.data.run import Run
 from princdiff.estimators import SPARDA
-from princdiff.inference.explanation import Explanation
-from princdiff.inference.permutation_result import PermutationResult
-from princdiff.inference.planning import detectable_effect
-from princdiff.inference.selection_result import SelectionResult
-from princdiff.inference.selection_steps import SelectionOptions
 from princdiff.profiles.chunk_sums import ChunkLabellings, Chunks
 from princdiff.profiles.chunk_tests import ChunkTests
 from princdiff.profiles.profile_file import is_profile, load_profile
@@ -28,6 +23,11 @@ from princdiff.profiles.rows_made_up import rows_made_up
 from princdiff.result import DifferenceResult
 from princdiff.result.feature_tables import SingleFeatures
 from princdiff.result.shift_spread_shape import Kind
+from princdiff.selection.explanation import Explanation
+from princdiff.selection.selected import SelectionResult
+from princdiff.selection.steps import SelectionOptions
+from princdiff.statistics.permutation_result import PermutationResult
+from princdiff.statistics.planning import detectable_effect
 from princdiff.tables import Prepared, encode, prepare
 
 # Chunks of a group below which too few labellings are left to show anything.

@@ -51,6 +51,8 @@ class Profile:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import pandas as pd
     >>> import princdiff
     >>> rng = np.random.default_rng(0)
     >>> old = pd.DataFrame(rng.normal(size=(20_000, 3)), columns=["age", "height", "weight"])

@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
-from princdiff.inference.overlap import Overlap
-from princdiff.inference.relabelled_units import Units
+from princdiff.labellings.overlap import Overlap
+from princdiff.labellings.units import Units
 
 
 def adjusting_weights(problem: Problem) -> NDArray[np.float64]:

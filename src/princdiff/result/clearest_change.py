@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.column_ranks import normal_quantiles
-from princdiff.inference.difference_intervals import FEWEST_ROWS, QUANTILES, quantile_name
-from princdiff.inference.feature_columns import MOST_VALUES, STATISTICS
 from princdiff.result.effects import beyond_chance, is_stepped, level_effects, rows_that_count
-from princdiff.result.readable_figures import clearest_groups
+from princdiff.selection.intervals import FEWEST_ROWS, QUANTILES, quantile_name
+from princdiff.statistics.feature_columns import MOST_VALUES, STATISTICS
+from princdiff.words.readable_figures import clearest_groups
 
 # How much a statistic's score counts, on the scale of log p-values: a shift is easier to picture than the
 # share of a value, and both than a change of shape, which every clear difference shows too.

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from princdiff.findings import ChangePart, Reason, Why, in_full
 from princdiff.result.clearest_change import Change
 from princdiff.result.effects import level_effects, rows_that_count
-from princdiff.result.readable_figures import clearest_groups, from_to, number, numbers, percentages
 from princdiff.result.shift_spread_shape import Kind
 from princdiff.tables import Coding
+from princdiff.words.readable_figures import clearest_groups, from_to, number, numbers, percentages
 
 KINDS = {"location": "shift", "scale": "spread", "shape": "shape"}
 _SHOWN_LEVELS = 3

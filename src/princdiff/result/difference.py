@@ -16,7 +16,6 @@ from princdiff.caught_warnings import warn_user
 from princdiff.data import parameters, validate
 from princdiff.files import write_text
 from princdiff.findings import ChangePart
-from princdiff.inference.explanation import Explanation
 from princdiff.printable import printable
 from princdiff.result.new_rows import FromGroup, from_group, new_rows_like
 from princdiff.result.parts import (
@@ -32,6 +31,7 @@ from princdiff.result.parts import (
 )
 from princdiff.result.pass_or_fail import DecisionPart
 from princdiff.result.schema import to_plain
+from princdiff.selection.explanation import Explanation
 from princdiff.tables import Coding, encode
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ class DifferenceResult:
 
     def summary(self) -> str:
         """A text that a person reads."""
-        from princdiff.result.wording import summary
+        from princdiff.words.wording import summary
 
         return summary(self)
 
@@ -270,7 +270,7 @@ class DifferenceResult:
         return f"<DifferenceResult {names}: p = {self.pvalue:.3g}, {differ}>"
 
     def _repr_html_(self) -> str:
-        from princdiff.present.notebook import result_html
+        from princdiff.show.notebook import result_html
 
         return result_html(self)
 
@@ -332,21 +332,21 @@ class DifferenceResult:
 
     def plot_columns(self, *, top: int = 12, ax: Axes | None = None) -> Axes:
         """Draw how much the leading columns differ, in standard deviations, and what changed."""
-        from princdiff.present import result_plots
+        from princdiff.show import result_plots
 
         self._check_drawn(top=top, ax=ax)
         return result_plots.columns(self, top, ax)
 
     def plot_projection(self, *, component: int = 0, ax: Axes | None = None) -> Axes:
         """Draw the groups' projected distributions, with the differences of their quantiles."""
-        from princdiff.present import result_plots
+        from princdiff.show import result_plots
 
         self._check_drawn(component=component, ax=ax)
         return result_plots.projection(self, component, ax)
 
     def plot_contrast(self, name: str = "sharpest contrast", *, ax: Axes | None = None) -> Axes:
         """Draw the groups along one of the ``contrasts``."""
-        from princdiff.present import result_plots
+        from princdiff.show import result_plots
 
         self._check_drawn(name=name, ax=ax)
         return result_plots.contrast(self, name, ax)
@@ -363,13 +363,13 @@ class DifferenceResult:
         -------
         array of Axes of shape (n_groups,)
         """
-        from princdiff.present import result_plots
+        from princdiff.show import result_plots
 
         return result_plots.witness(self, axes)
 
     def plot_weights(self, *, component: int = 0, top: int = 15, ax: Axes | None = None) -> Axes:
         """Draw the leading features' weights and shares."""
-        from princdiff.present import result_plots
+        from princdiff.show import result_plots
 
         self._check_drawn(component=component, top=top, ax=ax)
         return result_plots.weights(self, component, top, ax)
@@ -389,14 +389,14 @@ class DifferenceResult:
         array of Axes of shape (n_groups + 1,)
             Pairs that differ with control of the error are outlined in the last.
         """
-        from princdiff.present import result_plots
+        from princdiff.show import result_plots
 
         self._check_drawn(top=top)
         return result_plots.relations(self, top, axes)
 
     def plot_null(self, *, ax: Axes | None = None) -> Axes:
         """Draw the statistic of the relabellings, and the observed one."""
-        from princdiff.present import plots
+        from princdiff.show import plots
 
         self._check_drawn(ax=ax)
         if len(self.null) == 0:
@@ -410,14 +410,14 @@ class DifferenceResult:
 
     def plot_balance(self, *, ax: Axes | None = None) -> Axes:
         """Draw how far the groups are apart in the covariates, as they are and adjusted (a love plot)."""
-        from princdiff.present import result_plots
+        from princdiff.show import result_plots
 
         self._check_drawn(ax=ax)
         return result_plots.balance(self, ax)
 
     def plot_path(self, *, ax: Axes | None = None) -> Axes:
         """Draw fitted and held-out divergence against the number of features."""
-        from princdiff.present import plots
+        from princdiff.show import plots
 
         self._check_drawn(ax=ax)
         if not self.path:
@@ -428,7 +428,7 @@ class DifferenceResult:
 
     def plot_feature(self, feature: str, *, ax: Axes | None = None) -> Axes:
         """Draw a column, or one of its features, in each group: proportions as bars, else histograms."""
-        from princdiff.present import result_plots
+        from princdiff.show import result_plots
 
         self._check_drawn(ax=ax, feature=feature)
         return result_plots.feature(self, feature, ax)
@@ -487,7 +487,7 @@ class DifferenceResult:
         parameters.check({"path": path}, path=parameters.File())
         if beside is not None and not isinstance(beside, DifferenceResult):
             raise ValueError(f"beside must be another result of a comparison, got {beside!r}")
-        from princdiff.present.page import render
+        from princdiff.show.page import render
 
         write_text(path, render(self, beside))
         return Path(path)

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from princdiff.data.stored_columns import StoredColumns
 from princdiff.findings import ChangePart, Why
-from princdiff.inference.alone import alone_scores, best_of_several
-from princdiff.inference.column_batches import column_of
-from princdiff.inference.contrasts import Relabellings
-from princdiff.inference.relabelling import Scheme
+from princdiff.labellings.schemes import Scheme
 from princdiff.result import shift_spread_shape
 from princdiff.result.clearest_change import Change, clearest_change
 from princdiff.result.columns import ColumnFacts, column_table, feature_kinds
 from princdiff.result.effects import beyond_chance
 from princdiff.result.shift_spread_shape import Kind
+from princdiff.statistics.alone import alone_scores, best_of_several
+from princdiff.statistics.column_batches import column_of
+from princdiff.statistics.contrasts import Relabellings
 from princdiff.tables import Prepared
 
 # P-values up to this many times the smallest one are not told apart when columns are ranked.

@@ -191,7 +191,7 @@ class GroupsResult:
         return f"<GroupsResult {len(self.table)} comparisons of {len(self.groups)} groups: {differ} differ>"
 
     def _repr_html_(self) -> str:
-        from princdiff.present.group_pages import groups_html
+        from princdiff.show.group_pages import groups_html
 
         return groups_html(self)
 
@@ -221,7 +221,7 @@ class GroupsResult:
         Axes
         """
         parameters.check({"column": column, "ax": ax}, column=parameters.Choice(*_NUMBERS))
-        from princdiff.present.group_pages import matrix_picture
+        from princdiff.show.group_pages import matrix_picture
 
         return matrix_picture(self, column, ax)
 
@@ -240,7 +240,7 @@ class GroupsResult:
         Axes
         """
         parameters.check({"top": top, "ax": ax}, top=parameters.Whole(1))
-        from princdiff.present.group_pages import columns_picture
+        from princdiff.show.group_pages import columns_picture
 
         return columns_picture(self, top, ax)
 
@@ -282,7 +282,7 @@ class GroupsResult:
         The page of a single comparison, with its interactive table, is ``results[group, other].to_html()``.
         """
         parameters.check({"path": path}, path=parameters.File())
-        from princdiff.present.group_pages import groups_page
+        from princdiff.show.group_pages import groups_page
 
         write_text(path, groups_page(self))
         return Path(path)

@@ -21,8 +21,8 @@ from scipy.special import stdtrit
 
 from princdiff.data.problem import Problem
 from princdiff.data.row_keys import shuffled_members
-from princdiff.inference.sharpest import area_under_curve
 from princdiff.result.effects import Effect, beyond_chance, rows_that_count
+from princdiff.statistics.sharpest import area_under_curve
 
 # Smallest group that is halved.
 FEWEST_ROWS = 8

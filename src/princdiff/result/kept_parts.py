@@ -12,12 +12,12 @@ import scipy.sparse as sp
 from princdiff.data.problem import Problem
 from princdiff.divergences import Divergence, Wasserstein2
 from princdiff.estimators import SPARDA
-from princdiff.inference.permutation_result import PermutationResult
-from princdiff.inference.planning import detectable_effect
 from princdiff.options import option
 from princdiff.result.feature_tables import observed
 from princdiff.result.parts import CertificatePart, Distribution, PathPart, TestPart
 from princdiff.result.shown import leading_cell, leading_sentence
+from princdiff.statistics.permutation_result import PermutationResult
+from princdiff.statistics.planning import detectable_effect
 from princdiff.tables import Prepared
 
 

@@ -9,9 +9,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from princdiff.result.parts import GroupReference, RowsPart
-from princdiff.result.readable_figures import number
 from princdiff.tables import Prepared
 from princdiff.tables.decoding import decode
+from princdiff.words.readable_figures import number
 
 TYPICAL, OTHER_SIDE = "typical", "other side"
 SIDES_IN_WORDS = {TYPICAL: "typical", OTHER_SIDE: "like another's"}

@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 from princdiff.data.problem import Problem, Run
 from princdiff.data.row_chunks import RowChunks
 from princdiff.divergences import Wasserstein2
-from princdiff.inference.adaptive import summed_features
-from princdiff.inference.cells import Cell
-from princdiff.inference.permutation_result import PermutationResult
-from princdiff.inference.sharpest import oriented, sharpest_direction
-from princdiff.inference.witness import kernel_named, witness, witness_rows
 from princdiff.result import held_out, projected_groups
 from princdiff.result.effects import Effect
 from princdiff.result.parts import ContrastPart, GroupReference, WitnessPart
-from princdiff.result.readable_figures import from_to, numbers
-from princdiff.result.wording import LEVEL
-from princdiff.result.words_on_directions import SHARPEST, SIZE, SUM
+from princdiff.statistics.adaptive import summed_features
+from princdiff.statistics.cells import Cell
+from princdiff.statistics.permutation_result import PermutationResult
+from princdiff.statistics.sharpest import oriented, sharpest_direction
+from princdiff.statistics.witness import kernel_named, witness, witness_rows
 from princdiff.tables import Prepared
+from princdiff.words.on_directions import SHARPEST, SIZE, SUM
+from princdiff.words.readable_figures import from_to, numbers
+from princdiff.words.wording import LEVEL
 
 # Projections that are correlated above this show the same.
 _SAME = 0.95

@@ -15,9 +15,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
-from princdiff.inference.moderated import LabelledUnits, pooled_pvalues, without_trend
-from princdiff.inference.relabelling import Scheme
+from princdiff.labellings.schemes import Scheme
 from princdiff.singlecell.depth import CellCounts
+from princdiff.statistics.moderated import LabelledUnits, pooled_pvalues, without_trend
 
 # A gene is tested if so many cells show it, and this share of them.
 FEWEST_CELLS, LEAST_SHARE = 10, 0.02

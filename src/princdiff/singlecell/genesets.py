@@ -21,7 +21,7 @@ from princdiff.caught_warnings import warn_user
 from princdiff.data import parameters
 from princdiff.data.parameters import Either, Text, Whole
 from princdiff.data.shared_docs import with_shared_docs
-from princdiff.inference.pvalues import permutation_pvalue
+from princdiff.labellings.pvalues import permutation_pvalue
 from princdiff.singlecell.anndata_input import check_anndata
 from princdiff.singlecell.getters import chosen_column, result_of
 from princdiff.tables.frames import listed

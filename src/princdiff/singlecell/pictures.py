@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from princdiff.data import parameters
 from princdiff.data.parameters import Either, Names, Pair, Text, Whole
 from princdiff.data.shared_docs import with_shared_docs
-from princdiff.present import feature_plots, plot_style, plots
+from princdiff.show import feature_plots, plot_style, plots
 from princdiff.singlecell.anndata_input import REST, in_memory, unknown
 from princdiff.singlecell.getters import chosen_column, pda_df, pda_gene_sets_df, pda_statistics, result_of
 

@@ -17,11 +17,9 @@ from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.samples import Scale
 from princdiff.data.shared_docs import with_shared_docs
 from princdiff.estimators import PDA, SPARDA
-from princdiff.inference.permutation import permutation_test
-from princdiff.inference.permutation_result import PermutationResult
-from princdiff.inference.selection import select
-from princdiff.inference.selection_steps import SelectionOptions
 from princdiff.result import shift_spread_shape
+from princdiff.selection.select import select
+from princdiff.selection.steps import SelectionOptions
 from princdiff.singlecell import cautions, genesets
 from princdiff.singlecell.anndata_input import (
     CellComparison,
@@ -35,6 +33,8 @@ from princdiff.singlecell.depth import cell_counts
 from princdiff.singlecell.donor_genes import Donors, GeneOptions, donor_genes
 from princdiff.singlecell.genes import gene_statistics
 from princdiff.singlecell.scanpy_layout import ranked_genes
+from princdiff.statistics.permutation import permutation_test
+from princdiff.statistics.permutation_result import PermutationResult
 
 _Estimator = PDA | SPARDA
 

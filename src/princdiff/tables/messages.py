@@ -102,9 +102,9 @@ def refuse_infinite(pool: Pool, layout: Layout) -> None:
     infinite = bad_cells(pool, infinite=True)
     if infinite:
         raise ValueError(
-            f"infinite values in {plural(len(infinite), 'column')}: {_counted(infinite, layout)}; "
-            f"replace them by numbers of at most {LARGEST:g}, or leave the columns out with "
-            + option("exclude")
+            f"infinite values, or some beyond {LARGEST:g}, in {plural(len(infinite), 'column')}: "
+            f"{_counted(infinite, layout)}; replace them by numbers of at most {LARGEST:g}, "
+            f"or leave the columns out with {option('exclude')}"
         )
 
 

@@ -1,1 +1,0 @@
-"""How sure: sparsity chosen on held-out rows, p-values, feature selection."""

@@ -1,0 +1,1 @@
+"""What is computed for every labelling alike, and the tests made of it."""

@@ -1,0 +1,169 @@
+"""What each cell counts in the adaptive statistic, by the kind of table and how its features vary together.
+
+Weights favour what tables differ in most; decision 13 tells on what they were chosen. They depend on the rows
+and never on the labels, so every labelling is treated alike, whatever they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from princdiff.data.problem import Problem
+from princdiff.statistics.kernel_cells import RowView
+from princdiff.statistics.searched_rows import random_order
+
+# Rows, and numbers in them, from which it is estimated how features vary together.
+_ROWS, _FEWEST_ROWS, _ELEMENTS = 1000, 200, 4 * 10**6
+
+
+@dataclass(frozen=True)
+class CellWeights:
+    """Weights of the cells of one table.
+
+    Attributes
+    ----------
+    only_numbers : bool
+        Whether no feature is a flag or a level.
+    n_features : int
+        Number of features that are not constant.
+    n_independent : float
+        How many independent features vary as these do, from 1 to ``n_features``; see `effective_features`.
+
+    Examples
+    --------
+    >>> CellWeights(True, 60, 60.0).energy("scaled"), CellWeights(True, 60, 6.0).energy("scaled")
+    (30.0, 4.0)
+    """
+
+    only_numbers: bool
+    n_features: int
+    n_independent: float
+
+    @classmethod
+    def of(cls, problem: Problem, view: RowView, seed: int) -> CellWeights:
+        """Those of a problem, whose rows are looked at as ``view`` has them."""
+        numbers, n_features = only_numbers(problem), max(1, int(problem.samples.varying.sum()))
+        if not numbers or n_features == 1:
+            return cls(numbers, n_features, float(n_features))
+        wanted = int(np.clip(_ELEMENTS // problem.n_features, _FEWEST_ROWS, _ROWS))
+        if problem.n_rows <= wanted:
+            return cls(numbers, n_features, effective_features(view.dense, problem.weights))
+        taken = np.sort(random_order(problem.row_keys, seed)[:wanted])
+        weights = None if problem.weights is None else problem.weights[taken]
+        return cls(numbers, n_features, min(n_features, effective_features(view.some(taken), weights)))
+
+    @property
+    def column(self) -> float:
+        """The clearest column: in tables of flags and categories two thirds of all.
+
+        There differences of single columns are what people look for and find with a test per column, and a
+        column that is named must not be held back; where all are numbers, differences along directions
+        deserve as much, unless columns are few.
+        """
+        return float(np.clip(12 / self.n_features, 2.0, 6.0)) if self.only_numbers else 120.0
+
+    @property
+    def pair(self) -> float:
+        """The clearest pair: in tables of flags and categories that of the pairs among names."""
+        return 1.0 if self.only_numbers else 24.0
+
+    @property
+    def local(self) -> float:
+        """The most local kernel: a few numbers may be arranged in ways that nothing else sees.
+
+        In many dimensions all rows are about equally far from each other, and nothing is local.
+        """
+        if self.n_features == 1 or not self.only_numbers:
+            return 2.0
+        return float(np.clip(20 / self.n_features, 2.0, 10.0))
+
+    @property
+    def given(self) -> float:
+        """One column given the others, where a change of one alone stands out if features vary together."""
+        return 1.5 * (1 + 2.5 * self._sharing)
+
+    def energy(self, metric: str) -> float:
+        """The energy distance: the more independent features there are, the more may differ a little.
+
+        Where features vary together distances see little but what they share.
+        """
+        if metric == "whitened":
+            return float(np.clip(self.n_features / 20, 1.0, 3.0 if self.only_numbers else 1.0))
+        if not self.only_numbers:
+            return float(np.clip(self.n_features / 4, 4.0, 8.0))
+        return float(np.clip(self.n_independent / 2, 4.0, 30.0))
+
+    def covariances(self, metric: str) -> float:
+        """The covariances as a whole, which say most relative to those of all rows."""
+        if metric != "whitened":
+            return 0.1
+        return float(np.clip(self.n_features / 10, 3.0, 6.0 if self.only_numbers else 3.0)) * (
+            1 + self._sharing
+        )
+
+    @property
+    def _sharing(self) -> float:
+        """From 0, where features are independent, towards 1, where all vary as one."""
+        return 1 - self.n_independent / self.n_features
+
+
+def only_numbers(problem: Problem) -> bool:
+    """Whether no feature is a flag or a level."""
+    return all(kind == "number" for kind in problem.kinds)
+
+
+def effective_features(rows: NDArray, weights: NDArray[np.float64] | None = None) -> float:
+    """How many independent features vary together as little as these do, their units left aside.
+
+    It is the squared number of features over the sum of all their squared correlations, less what the latter
+    has from too few rows. Correlations are those of ranks, lest one row far out decide.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_features)
+        Numbers.
+    weights : array of shape (n_rows,), optional
+        Row weights.
+
+    Returns
+    -------
+    float
+        From 1 to the number of features that vary.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.normal(size=(500, 20))
+    >>> shared = rng.normal(size=(500, 1))
+    >>> round(effective_features(rows)), round(effective_features(0.1 * rows + shared))
+    (20, 1)
+    """
+    weights = np.ones(len(rows)) if weights is None else weights
+    share = weights / weights.sum()
+    standard = _standardised_ranks(rows, share)
+    n_features = int(standard.any(axis=0).sum())
+    # Degrees of freedom of a covariance.
+    freedom = 1 / (share**2).sum() - 1
+    if n_features < 2 or freedom <= 1:
+        return float(max(1, n_features))
+    weighted = standard * np.sqrt(share)[:, None]
+    # Of both products of the rows with their transpose, which have the same squares, the smaller.
+    products = weighted.T @ weighted if n_features <= len(rows) else weighted @ weighted.T
+    # What is expected of a normal sample is the sum of squares of the correlations themselves.
+    squares = float(np.vdot(products, products)) - n_features**2 / freedom
+    squares *= freedom**2 / ((freedom - 1) * (freedom + 2))
+    if squares <= n_features:
+        return float(n_features)
+    return max(1.0, n_features**2 / squares)
+
+
+def _standardised_ranks(rows: NDArray, share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Ranks of each column with mean zero and variance one; zeros for a constant."""
+    ranks = rankdata(rows, axis=0)
+    centred = ranks - share @ ranks
+    spread = np.sqrt(share @ centred**2)
+    return centred / np.where(spread > 1e-6, spread, np.inf)

@@ -1,0 +1,1 @@
+"""Sentences made of findings; nothing else makes sentences about results."""

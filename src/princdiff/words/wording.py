@@ -1,0 +1,217 @@
+"""The result in words: what a person who is no statistician reads first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from princdiff.findings import Reason, in_brackets
+from princdiff.options import option
+from princdiff.result.adjustment import covariates_in_words
+from princdiff.tables.column_types import units_recur
+from princdiff.words import on_explanation
+from princdiff.words.on_directions import distance_sentence, is_nothing, second_contrast
+from princdiff.words.on_explanation import LEVEL, in_words
+from princdiff.words.on_pairs import pairs_sentence
+from princdiff.words.readable_figures import NAMED, cut, group_names, listed, number, some
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from princdiff.result import DifferenceResult
+
+
+def headline(result: DifferenceResult) -> str:
+    """The answer in one to three sentences: whether they differ, in what, and how far apart they are."""
+    names = listed(group_names(result))
+    pvalue = format_pvalue(result)
+    if np.isnan(result.pvalue):
+        return f"The groups {names} were not tested. {distance_sentence(result)}"
+    if not result.pvalue <= LEVEL:
+        said = f"{_adjusted(result, 'No')} difference between {names} could be shown ({pvalue})."
+        return said + _would_have_shown(result) + _if_independent(result)
+    cut_short = not result.test.exact and result.test.n_permutations < result.test.asked
+    if cut_short and result.test.smallest_attainable_pvalue >= LEVEL:
+        return (
+            f"Whether {names} differ was not decided in time: {result.test.n_permutations} of "
+            f"{result.test.asked} relabellings can give no p-value below {pvalue[4:]}."
+        )
+    # Where no direction led, how far apart they are along one says nothing; nor does a distance of nothing.
+    nowhere = result.witness is not None or (second_contrast(result) is None and is_nothing(result.effect))
+    apart = "" if nowhere else f" {distance_sentence(result)}"
+    said = f"{_adjusted(result, 'The')} groups {names} differ ({pvalue})."
+    return f"{said} {what_differs(result)}{apart}{_if_independent(result)}"
+
+
+def _adjusted(result: DifferenceResult, first: str) -> str:
+    """The first word of the answer, after the covariates at equal values of which groups were compared."""
+    names = covariates_in_words(result.parameters.get("covariates") or ())
+    return f"Adjusted for {some(names)}, {first.lower()}" if names else first
+
+
+def _if_independent(result: DifferenceResult) -> str:
+    """What the answer rests on, where a column that was left out names units of several rows."""
+    if result.parameters.get("permute") is not None:
+        return ""
+    left_out = (result.parameters.get("left_out") or {}).items()
+    units = [(name, how) for name, reason in left_out if (how := units_recur(name, reason))]
+    if not units:
+        return ""
+    name, how = units[0]
+    return (
+        f" Rows of the same {cut(name, 40)} recur ({how}): they are hardly independent, as this takes "
+        f"all rows to be; compare with {option('blocks', name)}."
+    )
+
+
+def _would_have_shown(result: DifferenceResult) -> str:
+    """How large a difference such a test usually finds."""
+    if not np.isfinite(result.test.detectable):
+        return ""
+    return (
+        f" A shift of one column by {result.test.detectable:.2g} standard deviations would have been found "
+        "in four of five such tables."
+    )
+
+
+def format_pvalue(result: DifferenceResult) -> str:
+    """P-value with as many digits as it deserves."""
+    if np.isnan(result.pvalue):
+        return "not tested"
+    return f"p = {result.pvalue:.2g}"
+
+
+def what_differs(result: DifferenceResult) -> str:
+    """The columns that differ, from what to what; else the pairs; else where the test saw it."""
+    alone = columns_alone(result)
+    sources = alone[~alone["column"].isin(list(result.explanation.follows))]
+    sentences = [_columns_sentence(result, sources)] if len(sources) else []
+    sentences += on_explanation.follows_sentence(result)
+    together = on_explanation.together_sentence(result)
+    sentences += [together] if together else pairs_sentence(result, len(alone) > 0)
+    if result.explanation.rest_pvalue <= LEVEL:
+        sentences.append(on_explanation.rest_sentence(result))
+    if sentences:
+        return " ".join(sentences)
+    if not result.selection.made:
+        return result.test.leading or "The columns were not tested."
+    leading = result.test.leading or "No single column shows it on its own."
+    return f"{leading} No single column or pair of columns could be named with confidence."
+
+
+def columns_alone(result: DifferenceResult) -> pd.DataFrame:
+    """Columns that differ on their own."""
+    return result.columns[result.columns["differs"] == Reason.ALONE]
+
+
+def further_columns(result: DifferenceResult, shown: pd.DataFrame) -> str:
+    """How many columns differ beside those shown, counted as the headline counts them; "" if none."""
+    hidden = result.columns[result.columns["selected"].astype(bool)].index.difference(shown.index)
+    alone = len(hidden.intersection(columns_alone(result).index))
+    together = len(hidden) - alone
+    own = f"{alone} more that {_differ(alone)}" if alone else ""
+    rest = f"{together}{'' if alone else ' more'} that {_differ(together)} together with others"
+    return ", and ".join(filter(None, (own, rest if together else "")))
+
+
+def _differ(count: int) -> str:
+    return "differs" if count == 1 else "differ"
+
+
+def _columns_sentence(result: DifferenceResult, alone: pd.DataFrame) -> str:
+    count, total = len(alone), len(result.columns)
+    telling = [str(name) for name in result.parameters.get("telling_columns") or ()]
+    # A column that determines the group is most often the grouping itself, and no news.
+    known = alone["column"].astype(str).isin(telling).to_numpy()
+    shown = alone.iloc[np.argsort(known, kind="stable")].head(NAMED)
+    rest = alone[known]["column"].astype(str).tolist() if known.any() and not known.all() else []
+    certain = (
+        f" {some(rest)} determine{'s' if len(rest) == 1 else ''} the group of every row." if rest else ""
+    )
+    brief = len(shown) > 2
+    parts = [
+        f"{cut(column, 60)} ({in_brackets(result.change_of(column), first_only=brief)})"
+        for column in shown["column"].astype(str)
+    ]
+    named = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    of = f" of {total}" if total > count else ""
+    if on_explanation.explains(result) and count == len(result.explanation.columns) <= NAMED:
+        explain = "One column explains" if count == 1 else f"{in_words(count)} columns explain"
+        return f"{explain} the difference: {named}.{certain}"
+    if count == 1:
+        return f"One{of} column{'s' if of else ''} differs: {named}.{certain}"
+    if total == count:
+        opening = "Both columns differ" if count == 2 else f"All {count} columns differ"
+    else:
+        opening = f"{in_words(count)}{of} columns differ"
+    return f"{opening}{', led by' if count > NAMED else ':'} {named}.{certain}"
+
+
+def test_sentence(result: DifferenceResult) -> str:
+    """Which test was made."""
+    test = result.test
+    if test.name == "permutation":
+        made = f"all {test.n_permutations} distinct" if test.exact else f"{test.n_permutations} random"
+        asked = (
+            f" of the {test.asked} asked for" if not test.exact and test.n_permutations < test.asked else ""
+        )
+        searched = ""
+        if test.searched_rows is not None:
+            searched = f" Directions were searched on {test.searched_rows} rows and judged on all."
+        return (
+            f"Permutation test, {made} relabellings{asked}; "
+            f"no p-value below {test.smallest_attainable_pvalue:.2g} is possible here.{searched}"
+        )
+    if test.name == "split":
+        return f"Split test: {test.rule}; the direction was fitted on other rows than tested."
+    return "No test was made."
+
+
+def summary(result: DifferenceResult) -> str:
+    """Several lines: the answer, the columns, the test, how sure the optimum is, and notes."""
+    from princdiff.show.screen import Screen
+    from princdiff.show.terminal import answer
+
+    return "\n".join(answer(result, Screen(width=100), notes=result.notes))
+
+
+def interval_text(row: Mapping[Any, Any] | pd.Series) -> str:
+    """The difference of a column in its unit or in percentage points, with its interval; "" if unknown.
+
+    Examples
+    --------
+    >>> row = {"measure": "mean", "difference": 1.234, "difference_low": 0.8, "difference_high": 1.7}
+    >>> interval_text(row)
+    'mean +1.23 (+0.8 to +1.7)'
+    >>> interval_text({**row, "measure": "proportion of plan = gold", "difference": 0.1})
+    'gold: +10 points (+80 to +170)'
+    """
+    measure = str(row.get("measure") or "")
+    values = [float(row.get(name, np.nan)) for name in ("difference", "difference_low", "difference_high")]
+    if not measure or np.isnan(values).any():
+        return ""
+    share = measure.startswith("proportion")
+    estimate, low, high = (_signed(100 * value if share else value) for value in values)
+    if not share:
+        return f"{measure} {estimate} ({low} to {high})"
+    # The table has the column's name already.
+    _, _, level = measure.partition(" = ")
+    return f"{level + ': ' if level else ''}{estimate} points ({low} to {high})"
+
+
+def _signed(value: float) -> str:
+    if np.isinf(value):
+        return "any less" if value < 0 else "any more"
+    return f"{'+' if value > 0 else ''}{number(value)}"
+
+
+def selection_sentence(result: DifferenceResult) -> str:
+    """What "differs" promises in the table of columns."""
+    made = result.selection
+    if not made.control:
+        return "The columns were not tested."
+    if made.made and made.n_permutations != result.test.n_permutations:
+        return f"{made.control} Columns were judged by {made.n_permutations} relabellings."
+    return made.control
