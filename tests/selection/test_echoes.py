@@ -76,7 +76,7 @@ def test_told_and_left_out_of_the_test_of_the_rest():
     X[:, 4] = X[:, 1] - X[:, 2]
     found = select_features(X, y, goal="explanation", n_permutations=199, random_state=0).explanation
     assert found.columns == ["x1"] and found.follows == {"x4": ["x1", "x2"]}
-    assert found.alternatives == {"x1": ["x4"]} and found.lower_bound == 2
+    assert found.alternatives == {"x1": ["x4"]} and found.lower_bound == 1
     assert found.rest == ["x0", "x2", "x3"] and found.rest_pvalue > 0.05
     told = " ".join(str(compare(X, groups=y, n_permutations=199)).split())
     assert "One column explains the difference: x1 (mean" in told

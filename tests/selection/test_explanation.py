@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from princdiff import compare, load, select_features
+from princdiff.selection.echoes import Echoes
 from princdiff.selection.explanation import Changes, Explanation, explained
 
 QUICK = {"goal": "explanation", "n_permutations": 199, "random_state": 0}
@@ -73,6 +74,48 @@ def test_discovery_rates_bound_by_the_pairs_only():
     assert found.columns == ["a", "b", "c", "e"]
     # One of a and b, and one of d and e.
     assert found.lower_bound == 2
+
+
+def test_what_follows_is_counted_with_what_it_follows_from():
+    # The last follows from the second, which follows from the first and one that was not named.
+    following = Echoes({4: [1], 1: [0, 2]}, {0: [1]})
+    changes = Changes(np.array([0, 1, 4]), [(3, 5)], np.arange(6.0), following)
+    found = explained(changes, list("abcdef"))
+    assert found.columns == ["a", "f"] and found.lower_bound == 2
+    # What follows and what it follows from go differently with the same column: that is one change, not two.
+    found = explained(changes._replace(together=[(4, 5), (1, 3)], of_columns=False), list("abcdef"))
+    assert found.columns == ["a"] and found.lower_bound == 1
+
+
+@pytest.mark.parametrize("of_columns", [True, False])
+def test_the_bound_is_never_more_than_the_set(of_columns):
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(9)
+        alone = order[: rng.integers(0, 6)]
+        together = [
+            tuple(sorted(rng.choice(9, 2, replace=False).tolist())) for _ in range(rng.integers(0, 6))
+        ]
+        # Columns follow from clearer ones, and from others.
+        parents = {
+            int(alone[place]): [int(alone[rng.integers(place)]), int(rng.choice(order[len(alone) :]))]
+            for place in range(1, len(alone))
+            if rng.random() < 0.5
+        }
+        either = {own[0]: [column] for column, own in parents.items() if rng.random() < 0.5}
+        changes = Changes(alone, together, rng.random(9), Echoes(parents, either), of_columns)
+        found = explained(changes, [str(column) for column in range(9)])
+        assert found.lower_bound <= len(found.columns)
+        # No set at all is smaller than the bound: all of them, one by one.
+        certain = [{int(column)} for column in alone] * of_columns + [set(pair) for pair in together]
+        smallest = min(
+            bin(chosen).count("1")
+            for chosen in range(2**9)
+            if all(any(chosen >> column & 1 for column in change) for change in certain)
+        )
+        assert found.lower_bound <= smallest
+        if not parents:
+            assert found.lower_bound == smallest
 
 
 def test_threes_have_two_stand_ins():

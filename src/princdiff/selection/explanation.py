@@ -6,10 +6,11 @@ column was shuffled it goes differently with everything, and the fewest columns 
 are that one.
 
 What is certain: where no more is taken for changed than is (the family-wise error of columns and pairs, at
-most alpha), every set whose complement does not differ has a member in each change. So `lower_bound`, the
-size of the smallest such set, is a bound on how many columns changed, with confidence 1 - alpha. The set
-itself is the simplest explanation, not a proof that nothing else changed: for that the others are tested
-together.
+most alpha), every set whose complement does not differ has a member in each change. A change of a column that
+follows from others has its origin in that column or in one of those. So `lower_bound`, the size of the
+smallest set with a member in each of these, is a bound on how many columns changed, with confidence
+1 - alpha. The set itself is the simplest explanation, not a proof that nothing else changed: for that the
+others are tested together.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ class Explanation:
         pair (or three) of columns which go together differently and of which none differs on its own. The
         clearest first.
     lower_bound : int
-        At least so many columns changed, with confidence 1 - alpha: no smaller set is in every change that
-        was found. Zero where nothing is named, or nothing is promised of it.
+        At least so many columns changed, with confidence 1 - alpha: no smaller set has the origin of every
+        change that was found. Never more than there are in `columns`; zero where nothing is named, or nothing
+        is promised of it.
     alternatives : dict of str to list of str
         Columns of the set that others could stand for, and these: nothing tells which of them changed.
     partners : dict of str to list of str
@@ -139,7 +141,7 @@ def explained(changes: Changes, names: Sequence[str]) -> Explanation:
     others = sorted(cover.places, key=lambda column: (-degree[column], -changes.clarity[column]))
     follows, either = changes.echoes
     chosen = [*(column for column in alone if column not in follows), *others]
-    certain = (len(alone) + cover.least) if changes.of_columns else _least_of_pairs(changes)
+    certain = [*((column,) for column in alone), *open_changes] if changes.of_columns else changes.together
     instead = either | _stand_ins(others, open_changes)
     partners = {
         column: [other for edge in open_changes if column in edge for other in edge if other != column]
@@ -147,7 +149,7 @@ def explained(changes: Changes, names: Sequence[str]) -> Explanation:
     }
     return Explanation(
         columns=[names[column] for column in chosen],
-        lower_bound=certain,
+        lower_bound=smallest_cover(_origins(certain, changes.echoes), np.ones(len(names))).least,
         alternatives={names[c]: [names[other] for other in own] for c, own in instead.items() if own},
         partners={names[c]: [names[other] for other in dict.fromkeys(own)] for c, own in partners.items()},
         follows={names[c]: [names[parent] for parent in own] for c, own in sorted(follows.items())},
@@ -155,9 +157,18 @@ def explained(changes: Changes, names: Sequence[str]) -> Explanation:
     )
 
 
-def _least_of_pairs(changes: Changes) -> int:
-    """Where only pairs are certain: the size of a smallest set that is in all of them."""
-    return smallest_cover(changes.together, np.ones(len(changes.clarity))).least
+def _origins(certain: Sequence[tuple[int, ...]], echoes: Echoes) -> list[tuple[int, ...]]:
+    """Where each change may come from: its columns, and those that they follow from, or could."""
+    parents, either = echoes
+    of = {column: {*parents.get(column, ()), *either.get(column, ())} for column in {*parents, *either}}
+    origins = []
+    for change in certain:
+        known, new = set(change), set(change)
+        while new:
+            new = set().union(*(of.get(column, ()) for column in new)) - known
+            known |= new
+        origins.append(tuple(sorted(known)))
+    return origins
 
 
 def _stand_ins(cover: list[int], edges: list[tuple[int, ...]]) -> dict[int, list[int]]:
