@@ -36,8 +36,12 @@ SOURCE_NEEDS = (
     "conftest.py",
     "tests/conftest.py",
     "tools/check_dist.py",
+    "paper/paper.md",
+    "recipe/meta.yaml",
+    ".ci/run",
+    ".github/workflows/tests.yml",
 )
-SOURCE_FOLDERS = ("src", "tests", "docs", "benchmarks", "tools")
+SOURCE_FOLDERS = ("src", "tests", "docs", "benchmarks", "tools", "paper", "recipe", ".ci", ".github")
 
 
 def package_files() -> set[str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime
 import re
+import sys
 import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
 
+import jinja2
 import pytest
 import yaml
 
@@ -34,6 +36,40 @@ def test_the_conda_recipe_needs_what_the_package_needs():
     assert needed.pop("python") == PROJECT["project"]["requires-python"].removeprefix(">=")
     wanted = dict(requirement.split(">=") for requirement in PROJECT["project"]["dependencies"])
     assert {NAME.get(name, name): version for name, version in needed.items()} == wanted
+
+
+def test_the_conda_recipe_renders_to_a_package_with_source_home_and_maintainers():
+    text = (ROOT / "recipe" / "meta.yaml").read_text()
+    # The selectors of other platforms are comments, so that all lines are of one recipe.
+    words = {"PYTHON": "python", "target_platform": "linux-64"}
+    page = jinja2.Template(text).render(
+        **words, compiler=lambda name: f"{name}_compiler", stdlib=lambda name: f"{name}_stdlib"
+    )
+    recipe = yaml.safe_load(page)
+    home = PROJECT["project"]["urls"]["Homepage"]
+    assert recipe["about"]["home"] == home
+    assert recipe["source"]["url"].startswith(home)
+    assert recipe["source"]["url"].endswith(f"princdiff-{princdiff.__version__}.tar.gz")
+    assert recipe["source"]["sha256"]
+    assert recipe["extra"]["recipe-maintainers"]
+    assert all((ROOT / name).exists() for name in recipe["test"]["source_files"])
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / ".github" / "workflows").glob("*.yml")), ids=lambda p: p.name)
+def test_workflows_pin_actions_by_hash(path):
+    used = re.findall(r"uses: (\S+)(.*)", path.read_text())
+    assert used
+    for action, comment in used:
+        assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action), action
+        assert re.fullmatch(r" # v\d+\.\d+\.\d+", comment), f"{action} does not say which version it is"
+
+
+def test_wheels_are_tried_with_what_they_need_and_nothing_else():
+    wheels = PROJECT["tool"]["cibuildwheel"]
+    assert "test-extras" not in wheels
+    script = re.search(r"\{project\}/(\S+)", wheels["test-command"])[1]
+    imported = re.findall(r"^(?:import|from) (\w+)", (ROOT / script).read_text(), flags=re.MULTILINE)
+    assert set(imported) <= {*sys.stdlib_module_names, "numpy", "princdiff"}
 
 
 def _sections():
