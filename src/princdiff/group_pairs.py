@@ -19,7 +19,7 @@ from princdiff.data.shared_docs import with_shared_docs
 from princdiff.data.validate import refuse_small_groups
 from princdiff.labellings.pvalues import adjusted_pvalues
 from princdiff.result import DifferenceResult, GroupsResult
-from princdiff.result.groups import LEVEL, REST
+from princdiff.result.groups import LEVEL, REST, times_compared
 from princdiff.tables import Prepared, prepare
 
 _READING = (
@@ -136,7 +136,8 @@ def _two_groups(prepared: Prepared, group: int, other: int | None) -> Prepared:
 def _table(results: dict[tuple[str, ...], DifferenceResult], adjustment: str) -> pd.DataFrame:
     pvalues = np.array([result.pvalue for result in results.values()])
     chances = adjusted_pvalues(pvalues, adjustment)
-    leading = [", ".join(result.selected[:5]) for result in results.values()]
+    times = times_compared(chances, adjustment)
+    leading = [", ".join(_clear(result, times)[:5]) for result in results.values()]
     return pd.DataFrame(
         {
             "group": [group for group, _ in results],
@@ -148,3 +149,9 @@ def _table(results: dict[tuple[str, ...], DifferenceResult], adjustment: str) ->
             "features": np.where(chances <= LEVEL, np.array(leading, dtype=object), ""),
         }
     )
+
+
+def _clear(result: DifferenceResult, times: float) -> list[str]:
+    """Selected columns whose p-values pass when all comparisons are counted."""
+    pvalues = result.table.set_index("feature")["pvalue"].astype(float)
+    return [name for name in result.selected if not pvalues.get(name, 0.0) * times > LEVEL]

@@ -80,6 +80,25 @@ def test_nothing_is_named_where_groups_do_not_differ_after_adjustment(pairs):
     assert unadjusted.columns_frame("selected").loc["weight"].tolist() == [False, True, True]
 
 
+def test_names_are_adjusted_over_the_comparisons(pairs):
+    """A column at .03 within its comparison is .09 among three, or .045 if two of the three are reported."""
+
+    def with_pvalue(result):
+        table, columns = result.table.copy(), result.columns.copy()
+        table.loc[table["feature"] == "weight", "pvalue"] = 0.03
+        columns.loc[columns["column"] == "weight", "pvalue"] = 0.03
+        return replace(result, table=table, columns=columns)
+
+    weaker = {pair: with_pvalue(result) for pair, result in pairs.results.items()}
+    for adjustment, named in (("holm", False), ("benjamini-hochberg", True), ("none", True)):
+        found = GroupsResult(_table(weaker, adjustment), weaker, adjustment)
+        assert found.table["features"].tolist() == (["", "weight", "weight"] if named else [""] * 3)
+        assert found.columns_frame("selected").loc["weight"].tolist() == [False, named, named]
+        frame = found.to_frame()
+        assert frame["selected"].any() == named
+        assert (frame.loc[frame["selected"], "pvalue_adj"] <= 0.05).all()
+
+
 def test_a_saved_file_is_read_back_exactly(pairs, tmp_path):
     path = pairs.save(tmp_path / "groups.json")
     read = GroupsResult.load(path)

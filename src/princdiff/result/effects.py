@@ -198,9 +198,11 @@ def _shape_by_chance(
     """Shape part that relabelled rows show, over `chance_size`, in squared standard deviations.
 
     Labels are given to sorted values, the largest group first, so that neither the order of rows nor the
-    names of groups matter.
+    names of groups matter, and the longer tail up, so that the sign of a direction does not.
     """
     values = np.sort(columns, axis=1)
+    down = ((values - values.mean(axis=1, keepdims=True)) ** 3).sum(axis=1) < 0
+    values[down] = -values[down, ::-1]
     sizes = np.sort(np.bincount(codes))[::-1]
     if len(codes) > _MOST_ROWS:
         kept = np.linspace(0, len(codes) - 1, _MOST_ROWS).round().astype(np.intp)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from princdiff.data import parameters, validate
 from princdiff.data.shared_docs import with_shared_docs
@@ -44,8 +45,8 @@ class GroupsResult:
     ----------
     table : DataFrame with one row per comparison
         ``group``, ``other``, ``divergence``, ``effect``, ``pvalue``, ``adjusted`` (for the number of
-        comparisons), ``features`` (the leading ones, comma-separated; none where the groups could not be
-        shown to differ after adjustment).
+        comparisons), ``features`` (the leading ones whose p-values pass adjusted for the number of
+        comparisons as well, comma-separated).
     results : dict
         A `DifferenceResult` for each (group, other).
     adjustment : str
@@ -100,18 +101,19 @@ class GroupsResult:
         DataFrame
             ``group`` and ``other``, then the columns of `DifferenceResult.to_frame` that are not of a group:
             feature, selected, pvalue, reason, kind, effect, difference and so on. ``pvalue`` is adjusted for
-            the features of one comparison, ``pvalue_adj`` for the number of comparisons as well. Nothing is
-            selected where the two groups could not be shown to differ after adjustment.
+            the features of one comparison, ``pvalue_adj`` for the number of comparisons as well. Selected is
+            what passes both, in groups that could be shown to differ after adjustment.
         """
         records: list[dict[Any, Any]] = []
         for (group, other), result in self.results.items():
-            frame = self._only_if_differing((group, other), result.to_frame())
+            frame = self._adjusted_over_pairs((group, other), result.to_frame())
             frame = frame[[name for name in frame if not str(name).startswith(("mean ", "sd "))]]
             frame = frame.iloc[np.argsort(~frame["selected"].to_numpy(bool), kind="stable")]
             records += [{"group": group, "other": other, **row} for row in frame.to_dict("records")]
         table = pd.DataFrame(records)
         place = int(table.columns.get_loc("pvalue")) + 1  # type: ignore[arg-type]
-        table.insert(place, "pvalue_adj", np.minimum(1.0, table["pvalue"] * len(self.results)))
+        times = times_compared(self.table["adjusted"].to_numpy(float), self.adjustment)
+        table.insert(place, "pvalue_adj", np.minimum(1.0, table["pvalue"] * times))
         return table
 
     @property
@@ -132,7 +134,7 @@ class GroupsResult:
         ----------
         column : {"effect", "pvalue", "selected"}, default="effect"
             Size in standard deviations, adjusted p-value (for the columns of one comparison), or whether
-            the column was selected and the two groups differ after adjustment.
+            the column is selected with p-values adjusted for the number of comparisons as well.
 
         Returns
         -------
@@ -141,7 +143,7 @@ class GroupsResult:
         """
         validate.check_choice("column", column, ("effect", "pvalue", "selected"))
         by_name = {
-            _pair_words(pair): self._only_if_differing(pair, result.columns).set_index("column")
+            _pair_words(pair): self._adjusted_over_pairs(pair, result.columns).set_index("column")
             for pair, result in self.results.items()
         }
         effects = pd.DataFrame({name: frame["effect"] for name, frame in by_name.items()})
@@ -151,10 +153,13 @@ class GroupsResult:
         wanted = pd.DataFrame({name: frame[column] for name, frame in by_name.items()})
         return wanted.reindex(order).rename_axis(index=None, columns=None)
 
-    def _only_if_differing(self, pair: tuple[str, ...], frame: pd.DataFrame) -> pd.DataFrame:
-        """Nothing is selected where the groups could not be shown to differ after adjustment."""
-        differs = self.table.set_index(["group", "other"])["adjusted"] <= LEVEL
-        return frame.assign(selected=frame["selected"].astype(bool) & bool(differs[pair]))
+    def _adjusted_over_pairs(self, pair: tuple[str, ...], frame: pd.DataFrame) -> pd.DataFrame:
+        """Nothing is selected that would not be with p-values adjusted for the comparisons as well."""
+        differs = bool(self.table.set_index(["group", "other"])["adjusted"][pair] <= LEVEL)
+        times = times_compared(self.table["adjusted"].to_numpy(float), self.adjustment)
+        # A p-value is missing where a column was chosen without a test.
+        clear = ~(frame["pvalue"].astype(float) * times > LEVEL)
+        return frame.assign(selected=frame["selected"].astype(bool) & clear & differs)
 
     def headline(self) -> str:
         """Which groups differ, in one sentence."""
@@ -298,6 +303,25 @@ def _stored_results(content: Any) -> dict[tuple[str, ...], DifferenceResult]:
             raise ValueError("a result does not say which groups it compares")
         results[tuple(pair)] = result_from(item)
     return results
+
+
+def times_compared(adjusted: NDArray[np.float64], adjustment: str) -> float:
+    """What p-values of columns, adjusted within a comparison, are multiplied by for all of them.
+
+    Bonferroni over the comparisons where no claim at all may be false. Where a share of the comparisons
+    may be, those that differ count only (Benjamini and Bogomolov 2014): the share of columns named by
+    mistake is bounded on average over the comparisons that are reported.
+
+    Examples
+    --------
+    >>> adjusted = np.array([0.01, 0.03, 0.2])
+    >>> [times_compared(adjusted, name) for name in ("holm", "benjamini-hochberg", "none")]
+    [3.0, 1.5, 1.0]
+    """
+    if adjustment == "none":
+        return 1.0
+    differ = 1 if adjustment == "holm" else max(1, int((adjusted <= LEVEL).sum()))
+    return len(adjusted) / differ
 
 
 def _pair_words(pair: tuple[str, ...]) -> str:
