@@ -127,7 +127,7 @@ def case_iteration(path: str) -> dict[str, Any]:
     directions = np.random.default_rng(0).standard_normal((N_COLUMNS, samples.n_features), dtype=np.float32)
     evaluate = Evaluator(samples, labels, Wasserstein2())
     times = []
-    with single_threaded_blas():
+    with single_threaded_blas:
         evaluate(directions)
         for _ in range(5 if samples.n_rows > 300_000 else 25):
             # One thread's processor time: other users of the machine do not count.
@@ -210,7 +210,7 @@ def case_constants(path: str) -> dict[str, Any]:
         directions = np.random.default_rng(0).standard_normal((count, samples.n_features), dtype=np.float32)
         best = np.full(3, np.inf)
         for _ in range(5):
-            with single_threaded_blas():
+            with single_threaded_blas:
                 marks = [time.process_time()]
                 projections = samples.project(directions)
                 marks.append(time.process_time())

@@ -27,6 +27,7 @@ from princdiff.data.validate import settle_weights
 from princdiff.divergences import Divergence
 from princdiff.labellings.execution import refuse_unseeded
 from princdiff.options import option
+from princdiff.parallel import single_threaded_blas
 from princdiff.profiles.large_sources import profiles_of_tables, refuse_gaps, worth_profiles
 from princdiff.profiles.profile_comparison import ProfileComparison, is_profiled, prepared_sample, profiles_of
 from princdiff.profiles.profiling import Profile
@@ -292,6 +293,7 @@ def _plain_seed(state: Any) -> Any:
     return int(state) if isinstance(state, int | np.integer) else None if state is None else str(state)
 
 
+@single_threaded_blas
 def compare_prepared(
     prepared: Prepared,
     options: Options,

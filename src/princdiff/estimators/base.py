@@ -21,6 +21,7 @@ from princdiff.data.row_chunks import times
 from princdiff.data.samples import Samples, Scale
 from princdiff.deadline import OutOfTime, time_is_up, undivided
 from princdiff.divergences import Divergence, Wasserstein2, get, report
+from princdiff.parallel import single_threaded_blas
 from princdiff.relaxation.certificate import certify, not_below
 from princdiff.relaxation.upper_bound import Certificate
 from princdiff.selection.ruling_flags import warn_of_ruling_flags
@@ -130,6 +131,7 @@ class PrincipalDifferences(ProjectingEstimator):
             estimator=estimator,
         )
 
+    @single_threaded_blas
     def _fit_problem(self, problem: Problem, run: Run) -> Self:
         # What a former fit had and this one may lack.
         for name in ("component_pvalues_", "path_", "group_means_", "group_deviations_"):

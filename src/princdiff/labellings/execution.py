@@ -39,7 +39,7 @@ def run_chunks(
     """
     backend = get_active_backend(prefer="threads")[0]
     tasks = (delayed(_with_one_thread)(function, chunk) for chunk in chunks)
-    with single_threaded_blas():
+    with single_threaded_blas:
         if backend.supports_return_generator:
             for outcome in Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks):
                 give_up_if_late()
@@ -56,7 +56,7 @@ def run_chunks(
 
 def _with_one_thread(function: Callable, chunk: NDArray[np.intp]) -> Any:
     # The caller's limit on BLAS threads does not reach into other processes.
-    with single_threaded_blas():
+    with single_threaded_blas:
         return function(chunk)
 
 

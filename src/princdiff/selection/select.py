@@ -20,6 +20,7 @@ from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.samples import Scale
 from princdiff.data.shared_docs import with_shared_docs
 from princdiff.divergences import Divergence
+from princdiff.parallel import single_threaded_blas
 from princdiff.selection.explanation import with_rest
 from princdiff.selection.selected import SelectionResult, only_explaining
 from princdiff.selection.steps import SelectionOptions, SelectionSteps
@@ -148,6 +149,7 @@ def _with_columns(problem: Problem, columns: ArrayLike) -> Problem:
     return replace(problem, units=names)
 
 
+@single_threaded_blas
 def select(problem: Problem, run: Run, options: SelectionOptions) -> SelectionResult:
     """Find the features in which the groups of a problem differ; see `select_features`."""
     # In an order of their own: shuffled rows and renamed groups give the same answer to the last digit.

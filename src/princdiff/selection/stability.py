@@ -18,6 +18,7 @@ from princdiff.data.samples import Samples, Scale
 from princdiff.data.shared_docs import with_shared_docs
 from princdiff.divergences import Divergence
 from princdiff.labellings.execution import run_chunks
+from princdiff.parallel import single_threaded_blas
 from princdiff.printable import short_repr
 from princdiff.solvers.path import solve_path
 from princdiff.statistics.tuning import choose_level
@@ -127,6 +128,7 @@ class StabilityOptions:
     n_pairs: int = 50
 
 
+@single_threaded_blas
 def run_half_samples(problem: Problem, run: Run, options: StabilityOptions) -> StabilityResult:
     """Selection frequencies of a problem's features over half-samples of its rows."""
     problem = problem.require_memory().ordered

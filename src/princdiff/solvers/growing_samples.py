@@ -150,7 +150,7 @@ def solve_growing(
     if not samples.varying.any():
         return Solution.nothing(samples.n_features)
     settings = in_units(settings, samples, divergence)
-    with single_threaded_blas():
+    with single_threaded_blas:
         nested = _Nested.draw(samples, labels, first, rng)
         few, few_labels = nested.sample(first)
         search = Search(few, few_labels, divergence, settings, rng)

@@ -108,7 +108,7 @@ def solve(
     if not samples.varying.any():
         return Solution.nothing(samples.n_features)
     settings = in_units(settings, samples, divergence)
-    with single_threaded_blas():
+    with single_threaded_blas:
         search = Search(samples, labels, divergence, settings, rng)
         search.run(extra_starts)
         finds = search.pool.best(search.effort.finalists).astype(np.float64)

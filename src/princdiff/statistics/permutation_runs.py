@@ -54,6 +54,7 @@ _STARTS = 12
 _FIRST_STAGE = 99
 
 
+@single_threaded_blas
 def run_permutations(
     problem: Problem,
     run: Run,
@@ -77,8 +78,7 @@ def run_permutations(
 def _fixed_test(problem: Labellings, run: Run, options: PermutationOptions) -> PermutationResult:
     grid = _fixed_grid(problem, options)
     compute = problem.paper_values if options.statistic == "paper" else problem.values
-    with single_threaded_blas():
-        whitened = whitened_samples(problem.samples, grid)
+    whitened = whitened_samples(problem.samples, grid)
     work = partial(_compute_chunk, compute, grid, whitened, options.keep_directions)
     kept_chunks = _checkpoint(options, problem, (compute.__name__, grid.cells))
     values: list[NDArray] = []
@@ -184,8 +184,7 @@ class _Adaptive:
     def _directions(self) -> Generator:
         """Values of the direction cells, chunk by chunk."""
         options, labellings = self.options, self.labellings
-        with single_threaded_blas():
-            self.search.prepare()
+        self.search.prepare()
         work = partial(_direction_chunk, self.search, labellings, options.keep_directions)
         kept = _checkpoint(options, labellings, ("adaptive", self.grid.cells))
         packed = _packed(self.search, labellings)
@@ -204,8 +203,7 @@ class _Adaptive:
             found += CellValues([Cell("column", "one column", weight=3.0)], scores.max(axis=1, keepdims=True))
         else:
             self.products = ProductCells(labellings.problem, scheme, labellings.seed, n_jobs)
-            with single_threaded_blas():
-                found += self.products.cells()
+            found += self.products.cells()
             self.leading_feature = int(self.products.alone.features[0].argmax())
         if self.options.learners == "forest":
             from princdiff.statistics.learner_cell import forest_values

@@ -23,7 +23,7 @@ from princdiff.data.samples import Scale
 from princdiff.data.shared_docs import with_shared_docs
 from princdiff.divergences import Divergence, Wasserstein2, report
 from princdiff.labellings.pvalues import permutation_pvalue
-from princdiff.parallel import in_threads
+from princdiff.parallel import in_threads, single_threaded_blas
 from princdiff.printable import short_repr
 from princdiff.solvers.effort import SearchSettings
 from princdiff.solvers.growing_samples import first_sample, one_sample, solve_growing
@@ -143,6 +143,7 @@ class SplitOptions:
     effort: str = "default"
 
 
+@single_threaded_blas
 def run_splits(problem: Problem, run: Run, options: SplitOptions) -> SplitResult:
     """The split test of a problem."""
     problem = problem.require_memory().ordered
