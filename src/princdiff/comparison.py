@@ -31,6 +31,7 @@ from princdiff.parallel import single_threaded_blas
 from princdiff.profiles.large_sources import profiles_of_tables, refuse_gaps, worth_profiles
 from princdiff.profiles.profile_comparison import ProfileComparison, is_profiled, prepared_sample, profiles_of
 from princdiff.profiles.profiling import Profile
+from princdiff.profiles.sums_of_rows import sums_of_rows, thinned, worth_sums
 from princdiff.result import DifferenceResult
 from princdiff.result.column_order import as_in_table, by_name
 from princdiff.tables import Prepared, prepare
@@ -325,7 +326,13 @@ def compare_prepared(
     """
     asked_in = prepared
     # The columns of profiles have an order already.
-    prepared, keys = in_canonical_order(by_name(prepared) if steps is Comparison else prepared)
+    prepared = by_name(prepared) if steps is Comparison else prepared
+    if steps is Comparison and in_sums(prepared, options):
+        prepared = thinned(prepared, run)
+        if in_sums(prepared, options):
+            profile, prepared = sums_of_rows(prepared, run)
+            steps = partial(ProfileComparison, profile)
+    prepared, keys = in_canonical_order(prepared)
     with caught_warnings() as caught:
         comparison = steps(prepared, options, run, clock, keys)
         result = as_in_table(comparison.run(), asked_in)
@@ -346,6 +353,12 @@ def compare_prepared(
         "seconds": clock.seconds,
     }
     return replace(result, notes=notes, parameters=asked_for)
+
+
+def in_sums(prepared: Prepared, options: Options) -> bool:
+    """Whether rows are so many that sums over chunks of them are compared."""
+    plain = options.scale == "pooled" and options.checkpoint is None
+    return plain and worth_sums(prepared, options.permute)
 
 
 def in_canonical_order(prepared: Prepared) -> tuple[Prepared, NDArray[np.uint64] | None]:

@@ -119,7 +119,7 @@ def test_chunks_are_in_proportion_and_a_much_larger_group_is_thinned():
     sizes = {name: sums.rows.mean() for name, sums in profile.groups.items()}
     assert sizes["large"] == pytest.approx(sizes["small"], rel=0.15)
     assert profile.groups["small"].rows.sum() > 1700
-    assert profile.groups["large"].rows.sum() == pytest.approx(16 * 1800, rel=0.2)
+    assert profile.groups["large"].rows.sum() == pytest.approx(32 * 1800, rel=0.2)
 
 
 def test_rows_of_a_block_go_together(frame, reference):

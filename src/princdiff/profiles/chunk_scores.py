@@ -34,6 +34,8 @@ class ColumnScores:
     deviations : array of shape (n_groups, n_features)
     rows : array of shape (n_groups, n_features)
         Rows behind them.
+    mean_errors, deviation_errors : array of shape (n_groups, n_features)
+        Standard errors of means and deviations, by how much chunks differ.
     """
 
     units: NDArray[np.float32]
@@ -42,6 +44,8 @@ class ColumnScores:
     means: NDArray[np.float64]
     deviations: NDArray[np.float64]
     rows: NDArray[np.float64]
+    mean_errors: NDArray[np.float64]
+    deviation_errors: NDArray[np.float64]
 
 
 def column_scores(chunks: Chunks, labellings: ChunkLabellings) -> ColumnScores:
@@ -58,15 +62,12 @@ def column_scores(chunks: Chunks, labellings: ChunkLabellings) -> ColumnScores:
                 inside = counts[:, bins].sum(axis=1, keepdims=True)
                 between = labellings.between(chunks.centred(inside))
                 parts.append(gamma_scores(between, prior=np.sqrt(8 / (labellings.n_groups - 1)))[:, 0])
-                share = chunks.group_means(inside, chunks.rows.astype(float))[:, 0]
-                facts.append((share, np.sqrt(share * (1 - share)), chunks.totals))
+                facts.append(_share_facts(chunks, inside[:, 0]))
             unit_of.append(number)
         scores += parts
         units.append(_unit_score(parts, None if column.is_number else _pearson(chunks, labellings, counts)))
-    means, deviations, rows = (np.array(part).T for part in zip(*facts, strict=True))
-    return ColumnScores(
-        np.stack(units, axis=1), np.stack(scores, axis=1), np.array(unit_of), means, deviations, rows
-    )
+    described = [np.array(part).T for part in zip(*facts, strict=True)]
+    return ColumnScores(np.stack(units, axis=1), np.stack(scores, axis=1), np.array(unit_of), *described)
 
 
 def _unit_score(parts: list[NDArray[np.float32]], pearson: NDArray[np.float32] | None) -> NDArray[np.float32]:
@@ -125,14 +126,30 @@ def _starts(counts: NDArray[np.float64]) -> NDArray[np.intp]:
     return np.flatnonzero(np.diff(np.floor(below * _PEARSON_BINS), prepend=-1) > 0)
 
 
-def _number_facts(chunks: Chunks, number: int) -> tuple[NDArray, NDArray, NDArray]:
-    """Mean, standard deviation and rows of a number in each group."""
-    column = chunks.ruler.columns[number]
+def _share_facts(chunks: Chunks, inside: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+    """Share of a 0/1 feature in each group, its standard deviation, rows, and errors of the first two."""
+    rows = chunks.rows.astype(np.float64)
+    share = chunks.group_means(inside[:, None], rows)[:, 0]
+    spread = np.sqrt(share * (1 - share))
+    error = chunks.group_errors(inside - rows * share[chunks.codes], rows)
+    slope = np.divide(np.abs(1 - 2 * share), 2 * spread, out=np.zeros_like(share), where=spread > 0)
+    return share, spread, chunks.totals, error, slope * error
+
+
+def _number_facts(chunks: Chunks, number: int) -> tuple[NDArray[np.float64], ...]:
+    """Mean, standard deviation and rows of a number in each group, and errors of the first two."""
+    column, sums = chunks.ruler.columns[number], chunks.sums(number)
     present = chunks.counts(number)[:, :-1].sum(axis=1)
-    mean, square = chunks.group_means(chunks.sums(number), present).T
+    mean, square = chunks.group_means(sums, present).T
     spread = np.sqrt(np.maximum(square - mean**2, 0.0))
-    rows = np.bincount(chunks.codes, present, minlength=len(chunks.groups))
-    return column.centre + column.scale * mean, column.scale * spread, rows
+    own = mean[chunks.codes]
+    off = sums[:, 0] - present * own
+    squares = sums[:, 1] - 2 * own * sums[:, 0] + present * (own**2 - spread[chunks.codes] ** 2)
+    error = chunks.group_errors(off, present)
+    of_spread = chunks.group_errors(squares, present) / np.where(spread > 0, 2 * spread, np.inf)
+    rows = np.bincount(chunks.codes, present, minlength=len(chunks.groups)).astype(np.float64)
+    scale = column.scale
+    return column.centre + scale * mean, scale * spread, rows, scale * error, scale * of_spread
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,8 @@ from princdiff.profiles.ruler import Ruler
 
 # Numbers handled at a time while groups' means are made of labellings.
 _BLOCK = 20_000_000
+# Chunks of groups whose mean sizes differ by no more than this are of one size: their sums stay as they are.
+_ALIKE = 1.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +58,11 @@ class Chunks:
 
     @cached_property
     def sizes(self) -> NDArray[np.float64]:
-        """Mean rows of a chunk in the group of each, shape (n_chunks,)."""
-        return (self.totals / np.bincount(self.codes, minlength=len(self.groups)))[self.codes]
+        """Mean rows of a chunk in the group of each, shape (n_chunks,); of all if about alike."""
+        means = self.totals / np.bincount(self.codes, minlength=len(self.groups))
+        if means.max() <= _ALIKE * means.min():
+            means = np.full(len(means), self.totals.sum() / len(self.codes))
+        return means[self.codes]
 
     def counts(self, column: int) -> NDArray[np.float64]:
         """Rows of each chunk in each bin of a column, shape (n_chunks, n_bins)."""
@@ -108,6 +113,20 @@ class Chunks:
         """Means of groups, shape (n_groups, n_sums), of sums of so many rows, shape (n_chunks,)."""
         inside = self.codes == np.arange(len(self.groups))[:, None]
         return (inside @ sums) / np.maximum(inside @ rows, 1.0)[:, None]
+
+    def group_errors(self, residuals: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Standard errors of means of groups, shape (n_groups,), by how much their chunks differ.
+
+        Parameters
+        ----------
+        residuals : array of shape (n_chunks,)
+            Sums of the rows of each chunk less what as many rows of its group have.
+        rows : array of shape (n_chunks,)
+        """
+        inside = self.codes == np.arange(len(self.groups))[:, None]
+        count = inside.sum(axis=1)
+        spread = np.sqrt(inside @ residuals**2 * count / np.maximum(count - 1, 1))
+        return spread / np.maximum(inside @ rows, 1.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import stdtrit
 
 from princdiff.comparison_steps import Clock, Comparison, Options
 from princdiff.data.run import Run
@@ -21,6 +22,7 @@ from princdiff.profiles.profile_file import is_profile, load_profile
 from princdiff.profiles.profiling import Profile, profile, refuse_other_bins
 from princdiff.profiles.rows_made_up import rows_made_up
 from princdiff.result import DifferenceResult
+from princdiff.result.effects import Effect
 from princdiff.result.feature_tables import SingleFeatures
 from princdiff.result.shift_spread_shape import Kind
 from princdiff.selection.explanation import Explanation
@@ -133,19 +135,31 @@ class ProfileComparison(Comparison):
         found = super().run()
         rows = self.chunks.totals.astype(int).tolist()
         detectable = detectable_effect(rows, self.problem.n_features) if len(rows) == 2 else np.nan
-        groups = dict(zip(self.chunks.names, rows, strict=True))
+        groups = {name: sums.seen for name, sums in zip(self.chunks.names, self.chunks.groups, strict=True)}
         return replace(found, groups=groups, test=replace(found.test, detectable=detectable))
 
     def _fitted(self, fit: SPARDA) -> SPARDA:
         """A direction of the columns that differ: where they do a little, a sample would find chance."""
-        named = self.tests.selected(SelectionOptions(global_pvalue=self.tests.tested().pvalue)).selected
-        whole = self.problem
-        if named.any():
-            self.problem = whole.without(~named)
-        try:
+        with self._named_alone():
             return super()._fitted(fit)
+
+    def _effect(
+        self, fit: SPARDA, projection: NDArray[np.float64], pvalue: float, clearest: float
+    ) -> tuple[Effect, float]:
+        with self._named_alone():
+            return super()._effect(fit, projection, pvalue, clearest)
+
+    @contextmanager
+    def _named_alone(self) -> Iterator[None]:
+        """Directions of no other columns than those that are named, if any are."""
+        named = self.tests.selected(SelectionOptions(global_pvalue=self.tests.tested().pvalue)).selected
+        whole = self.described
+        if named.any():
+            self.described = whole.without(~named)
+        try:
+            yield
         finally:
-            self.problem = whole
+            self.described = whole
 
     def _tested(self) -> PermutationResult | None:
         return self.tests.tested()
@@ -206,16 +220,16 @@ class ProfileComparison(Comparison):
 
     def _difference(self, feature: int, kind: str, level: float) -> tuple[str, float, float, float]:
         facts = self.tests.columns
-        spread, rows = facts.deviations[:, feature], facts.rows[:, feature]
-        wide = float(ndtri(0.5 + level / 2))
+        units = len(self.chunks.codes) - len(self.chunks.names)
+        wide = float(stdtrit(units, 0.5 + level / 2))
         if kind == "spread":
-            change = float(spread[1] - spread[0])
-            error = float(np.sqrt((spread**2 / (2 * rows)).sum()))
-            return "sd", change, change - wide * error, change + wide * error
-        change = float(facts.means[1, feature] - facts.means[0, feature])
-        error = float(np.sqrt((spread**2 / rows).sum()))
-        measure = "mean" if self.data.kinds[feature] == "number" else "proportion"
-        return measure, change, change - wide * error, change + wide * error
+            measure, values, errors = "sd", facts.deviations, facts.deviation_errors
+        else:
+            measure = "mean" if self.data.kinds[feature] == "number" else "proportion"
+            values, errors = facts.means, facts.mean_errors
+        change = float(values[1, feature] - values[0, feature])
+        reach = wide * float(np.sqrt((errors[:, feature] ** 2).sum()))
+        return measure, change, change - reach, change + reach
 
 
 def _apart(values: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:

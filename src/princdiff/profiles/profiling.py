@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from princdiff.data import parameters
@@ -25,7 +26,7 @@ DEFAULT_SAMPLE = 10_000
 # among which they are looked for.
 _ROWS_FOR_BINS, _MOST_LEFT_OUT, _LEAST_LEFT_OUT, _LOOKED_AT = 20_000, 0.1, 0.02, 1_000_000
 # A group this many times as large as the smallest is thinned: the rest of it would bring nothing.
-_MOST_UNEQUAL = 16
+MOST_UNEQUAL = 32
 # Chunks of the smallest group at least.
 _FEWEST_CHUNKS = 24
 
@@ -267,22 +268,29 @@ def with_chunks(dealing: Dealing, rows: Mapping[str, int]) -> Dealing:
     --------
     >>> found = with_chunks(Dealing(), {"a": 1000, "b": 3000, "c": 100_000})
     >>> found.n_chunks, found.kept
-    ({'a': 24, 'b': 72, 'c': 384}, {'c': 0.16})
+    ({'a': 24, 'b': 72, 'c': 768}, {'c': 0.32})
     """
-    smallest = max(1, min(rows.values()))
-    counted = {name: min(count, _MOST_UNEQUAL * smallest) for name, count in rows.items()}
-    kept = {name: counted[name] / rows[name] for name in rows if counted[name] < rows[name]}
-    total = dealing.default_chunks * len(rows)
-    # Of a few chunks in all the smallest group has to have its part.
-    fewest = min(_FEWEST_CHUNKS, dealing.default_chunks)
-    size = min(sum(counted.values()) / total, smallest / fewest)
+    most = MOST_UNEQUAL * max(1, min(rows.values()))
+    kept = {name: most / count for name, count in rows.items() if count > most}
+    chunks = numbers_of_chunks([min(count, most) for count in rows.values()], dealing.default_chunks)
+    return replace(dealing, n_chunks=dict(zip(rows, chunks, strict=True)), kept=kept)
+
+
+def numbers_of_chunks(rows: Sequence[int], default: int) -> list[int]:
+    """Chunks of about one size for groups of so many rows.
+
+    Examples
+    --------
+    >>> numbers_of_chunks([50_000, 50_100], 128), numbers_of_chunks([1000, 3000], 128)
+    ([128, 128], [64, 192])
+    """
+    counts = np.maximum(np.asarray(rows, dtype=np.float64), 1.0)
     # Groups that differ by chance alone have the same number.
-    alike = max(counted.values()) <= 1.05 * smallest
-    chunks = {
-        name: dealing.default_chunks if alike else max(2, round(count / size))
-        for name, count in counted.items()
-    }
-    return replace(dealing, n_chunks=chunks, kept=kept)
+    if counts.max() <= 1.05 * counts.min():
+        return [default] * len(counts)
+    # Of a few chunks in all the smallest group has to have its part.
+    size = min(counts.sum() / (default * len(counts)), counts.min() / min(_FEWEST_CHUNKS, default))
+    return [max(2, round(count / size)) for count in counts.tolist()]
 
 
 def columns_to_read(

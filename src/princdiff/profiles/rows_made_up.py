@@ -43,7 +43,7 @@ def _of_group(profile: Profile, group: GroupSums, rng: np.random.Generator) -> p
 def _root(profile: Profile, group: GroupSums) -> NDArray[np.float64]:
     """A root of the correlations of the numbers; columns of levels are independent of all others."""
     columns = profile.ruler.columns
-    first = np.cumsum([0, *(len(column.coding.kinds) for column in columns)])
+    first = profile.ruler.first_features
     line = {feature: place for place, feature in enumerate(profile.ruler.in_pairs.tolist())}
     own = [k for k, column in enumerate(columns) if column.is_number and first[k] in line]
     lines = [line[first[k]] for k in own]

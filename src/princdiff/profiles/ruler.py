@@ -122,6 +122,11 @@ class Ruler:
         chosen = [place for place in order if kinds[place] != "missing"][:MOST_IN_PAIRS]
         return np.sort(np.array(chosen, dtype=np.intp))
 
+    @cached_property
+    def first_features(self) -> list[int]:
+        """The number of the first feature of each column."""
+        return np.cumsum([0, *(len(column.coding.kinds) for column in self.columns)])[:-1].tolist()
+
     @property
     def starts(self) -> NDArray[np.intp]:
         """Where the bins of each column begin among all bins, and their end."""
@@ -165,9 +170,14 @@ def _plain(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _column(coding: Coding, values: pd.Series) -> CountedColumn:
+    numbers = np.empty(0) if coding.one_hot else values.to_numpy(dtype=np.float64, na_value=np.nan)
+    return counted_column(coding, numbers)
+
+
+def counted_column(coding: Coding, numbers: NDArray[np.float64]) -> CountedColumn:
+    """How a column is counted, with bins from some of its numbers; levels need none."""
     if coding.one_hot:
         return CountedColumn(coding)
-    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
     return _number(coding, np.sort(numbers[~np.isnan(numbers)]))
 
 

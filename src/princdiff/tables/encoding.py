@@ -99,7 +99,7 @@ class Coding:
         object.__setattr__(self, "parts", tuple(self.parts))
         if not self.type:
             object.__setattr__(self, "type", "number" if self.levels is None else "category")
-        if self.type == "category" and len(self._codes) == 2:
+        if self.type == "category" and len(self.all_codes) == 2:
             object.__setattr__(self, "type", "flag")
 
     @property
@@ -108,7 +108,7 @@ class Coding:
         return self.levels is not None and self.type != "ordered"
 
     @property
-    def _codes(self) -> tuple[int, ...]:
+    def all_codes(self) -> tuple[int, ...]:
         """Codes that tell rows apart: levels, the pooled ones, missing values."""
         count = len(self.levels or ()) + bool(self.pooled)
         return (*range(count), *((-1,) if self.indicator else ()))
@@ -116,7 +116,7 @@ class Coding:
     @property
     def codes(self) -> tuple[int, ...]:
         """Code of the level each feature of a category stands for; -1 is a missing value."""
-        codes = self._codes
+        codes = self.all_codes
         if len(codes) != 2:
             return codes
         # Of two the second, as 1 means "yes" more often than 0; but a level with a name before the others.
