@@ -28,8 +28,8 @@ from princdiff.divergences import Divergence
 from princdiff.labellings.execution import refuse_unseeded
 from princdiff.options import option
 from princdiff.parallel import single_threaded_blas
-from princdiff.profiles.large_sources import profiles_of_tables, refuse_gaps, worth_profiles
-from princdiff.profiles.profile_comparison import ProfileComparison, is_profiled, prepared_sample, profiles_of
+from princdiff.profiles.large_sources import profile_of_sources
+from princdiff.profiles.profile_comparison import ProfileComparison, prepared_sample
 from princdiff.profiles.profiling import Profile
 from princdiff.profiles.sums_of_rows import sums_of_rows, thinned, worth_sums
 from princdiff.result import DifferenceResult
@@ -207,66 +207,28 @@ def compare(
         "random_state": _plain_seed(random_state if rng is None else rng),
         "time_budget": time_budget,
     }
-    about_rows = {"blocks": blocks, "covariates": covariates, "sample_weight": sample_weight}
-    about_columns = {"features": features, "exclude": exclude}
-    if is_profiled(X) or is_profiled(Y):
-        settled = {**about_columns, **about_rows, "groups": groups}
-        return compare_profiles(X, Y, settled, (options, run, clock, asked))
-    plain = missing != "drop" and missing_groups == "error" and dates == "skip" and not show_rows
-    plain &= checkpoint is None and scale == "pooled" and min_rows is None and not strict
-    if plain and worth_profiles(X, Y, groups, about_rows):
-        profile = profiles_of_tables(X, Y, groups, about_columns, run)
-        if missing == "error":
-            refuse_gaps(profile)
+    reading = {
+        "features": features,
+        "exclude": exclude,
+        "blocks": blocks,
+        "covariates": covariates,
+        "missing": missing,
+        "missing_groups": missing_groups,
+        "strict": strict,
+        "min_rows": min_rows,
+        "dates": dates,
+    }
+    about_profile = {"sample_weight": sample_weight, "scale": scale, "checkpoint": checkpoint}
+    profile = profile_of_sources(X, Y, groups, {**reading, **about_profile, "show_rows": show_rows}, run)
+    if profile is not None:
         clock.done("reading")
         return compare_profile(profile, options, run, clock, asked)
     with caught_warnings() as caught:
-        prepared = prepare(
-            X,
-            Y,
-            groups=groups,
-            features=features,
-            exclude=exclude,
-            weights=sample_weight,
-            blocks=blocks,
-            covariates=covariates,
-            missing=missing,
-            missing_groups=missing_groups,
-            strict=strict,
-            min_rows=min_rows,
-            dates=dates,
-            memory=None if memory is None else parse_memory(memory),
-        )
+        budget = None if memory is None else parse_memory(memory)
+        prepared = prepare(X, Y, groups=groups, weights=sample_weight, memory=budget, **reading)
     notes = (*prepared.notes, *_new_warnings(caught, prepared.notes))
     clock.done("reading")
     return compare_prepared(replace(prepared, notes=notes), options, run, clock, asked)
-
-
-def compare_profiles(
-    X: Any, Y: Any, settled: dict[str, Any], how: tuple[Options, Run, Clock, dict[str, Any]]
-) -> DifferenceResult:
-    """Compare profiles, or a profile with a table, from their sums.
-
-    Parameters
-    ----------
-    X, Y : Profile, path of one, or whatever a profile is made of
-        One of them is a profile.
-    settled : dict
-        Options that a profile was made with, and that cannot be given any more.
-    how : (Options, Run, Clock, dict)
-        What to look for, how, since when, and what was asked for.
-
-    Returns
-    -------
-    DifferenceResult
-    """
-    for name, value in settled.items():
-        if value is not None:
-            raise ValueError(f"{option(name)} is settled when a profile is made, by princdiff.profile")
-    options, run, clock, asked = how
-    profile = profiles_of(X, Y, run)
-    clock.done("reading")
-    return compare_profile(profile, options, run, clock, asked)
 
 
 def compare_profile(

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from princdiff.caught_warnings import caught_warnings, warn_again
-from princdiff.comparison import check_options, compare_prepared
+from princdiff.comparison import check_options, compare_prepared, compare_profile
 from princdiff.comparison_steps import Clock, Options
 from princdiff.data import parameters
 from princdiff.data.parameters import Choice
@@ -18,6 +18,8 @@ from princdiff.data.problem import Run
 from princdiff.data.shared_docs import with_shared_docs
 from princdiff.data.validate import refuse_small_groups
 from princdiff.labellings.pvalues import adjusted_pvalues
+from princdiff.profiles import Profile
+from princdiff.profiles.large_sources import profile_of_sources
 from princdiff.result import DifferenceResult, GroupsResult
 from princdiff.result.groups import LEVEL, REST, times_compared
 from princdiff.tables import Prepared, prepare
@@ -33,7 +35,7 @@ _RUNNING = ("random_state", "rng", "n_jobs", "time_budget")
 def compare_groups(
     X: Any,
     *,
-    groups: Any,
+    groups: Any = None,
     against: str = "each other",
     adjustment: str = "holm",
     progress: bool = False,
@@ -43,10 +45,10 @@ def compare_groups(
 
     Parameters
     ----------
-    X : path, DataFrame (pandas or polars), array, scipy.sparse matrix or AnnData
-        Rows of all groups.
-    groups : str or array of shape (n_rows,)
-        Column that holds the groups, or a label for each row.
+    X : path, DataFrame (pandas or polars), array, scipy.sparse matrix, AnnData or Profile
+        Rows of all groups, or a profile of them, whatever `princdiff.profile` made it of.
+    groups : str or array of shape (n_rows,), optional
+        Column that holds the groups, or a label for each row; a profile has its own.
     against : {"each other", "rest"}, default="each other"
         Every pair of groups, or each group against all others together.
     adjustment : {"holm", "benjamini-hochberg", "none"}, default="holm"
@@ -83,11 +85,13 @@ def compare_groups(
     seed = how.pop("random_state", 0 if how.get("rng") is None else None)
     run = Run.from_options(seed, progress=progress, **how)
     chosen, reading = _sorted_options(options)
-    with caught_warnings() as caught:
-        prepared = prepare(X, groups=groups, **reading)
-    warn_again(caught)
-    refuse_small_groups(prepared.codes, prepared.groups)
-    names = prepared.groups
+    found: Profile | Prepared | None = profile_of_sources(X, None, groups, {**reading, **vars(chosen)}, run)
+    if found is None:
+        with caught_warnings() as caught:
+            found = prepare(X, groups=groups, **reading)
+        warn_again(caught)
+        refuse_small_groups(found.codes, found.groups)
+    names = tuple(found.groups)
     if len(names) < 3:
         raise ValueError(f"found {len(names)} groups; with two groups use princdiff.compare")
     if against == "rest" and REST in names:
@@ -101,11 +105,16 @@ def compare_groups(
         "random_state": seed if isinstance(seed, int) else None,
         "time_budget": how.get("time_budget"),
     }
-    results = {}
+    results: dict[tuple[str, ...], DifferenceResult] = {}
     for number, (g, h) in enumerate(run.bar("comparisons", pairs)):
-        part = _two_groups(prepared, g, h)
         own = run.with_share(1 / (len(pairs) - number))
-        results[part.groups] = compare_prepared(part, chosen, own, Clock(), asked)
+        pair = names[g], REST if h is None else names[h]
+        if isinstance(found, Profile):
+            others = [name for name in names if name != names[g]] if h is None else [names[h]]
+            part = found.of_two(names[g], others, pair[1])
+            results[pair] = compare_profile(part, chosen, own, Clock(), asked)
+        else:
+            results[pair] = compare_prepared(_two_groups(found, g, h), chosen, own, Clock(), asked)
     return GroupsResult(_table(results, adjustment), results, adjustment)
 
 

@@ -166,3 +166,35 @@ def test_large_files_are_profiled_and_small_ones_are_not(planted, tmp_path, monk
     with pytest.raises(ValueError, match=r"'a' has \d+ missing values.*missing='impute'"):
         princdiff.compare(*paths, **options)
     assert "Missing values count" in str(princdiff.compare(*paths, missing="impute", **options))
+
+
+def test_groups_of_a_profile_are_compared_in_pairs_and_with_the_rest():
+    frame = table(30_000, 3)
+    frame["site"] = np.repeat(["p", "q", "r"], [12_000, 12_000, 6000])
+    frame.loc[frame["site"] == "r", "b"] += 0.2
+    profile = princdiff.profile(frame, groups="site", n_chunks=32, sample_rows=300)
+    pairs = princdiff.compare_groups(profile, n_permutations=199)
+    assert list(pairs.results) == [("p", "q"), ("p", "r"), ("q", "r")]
+    assert (pairs.table["adjusted"] <= 0.05).tolist() == [False, True, True]
+    assert "b" in pairs.results["p", "r"].selected_columns
+    rest = princdiff.compare_groups(profile, against="rest", n_permutations=199)
+    # A third of the rows of the rest of p are of r.
+    means = rest.results["p", "rest"].table.set_index("feature").loc["b"]
+    assert means["mean rest"] - means["mean p"] == pytest.approx(0.2 / 3, abs=0.03)
+
+
+def test_samples_of_groups_together_have_shares_of_the_groups():
+    frame = table(20_000, 4)
+    frame["site"] = np.repeat(["p", "q", "r"], [4000, 12_000, 4000])
+    profile = princdiff.profile(frame, groups="site", n_chunks=16, sample_rows=600)
+    both = profile.of_two("p", ["q", "r"], "others").sample
+    assert both.rows["p"].num_rows == 600
+    # Of q 600 of 12 000 rows are held, so of r as large a share.
+    assert both.rows["others"].num_rows == pytest.approx(800, rel=0.1)
+    assert len(both.keys["others"]) == both.rows["others"].num_rows
+
+
+def test_options_that_a_profile_settles_are_refused(planted):
+    profile = princdiff.profile(planted, groups="when", sample_rows=0)
+    with pytest.raises(ValueError, match="blocks= is settled"):
+        princdiff.compare(profile, blocks=np.zeros(len(planted)))

@@ -50,6 +50,16 @@ class GroupSums:
         """Chunks that rows were dealt to."""
         return len(self.rows)
 
+    def beside(self, other: GroupSums) -> GroupSums:
+        """The chunks of both, as those of one group."""
+        return GroupSums(
+            np.concatenate([self.rows, other.rows]),
+            [np.concatenate(pair) for pair in zip(self.counts, other.counts, strict=True)],
+            [np.concatenate(pair) for pair in zip(self.sums, other.sums, strict=True)],
+            np.concatenate([self.products, other.products]),
+            self.seen + other.seen,
+        )
+
     def __add__(self, other: GroupSums) -> GroupSums:
         """Sums of the rows of both."""
         if self.n_chunks != other.n_chunks:

@@ -1,9 +1,9 @@
-"""When `compare` makes profiles of tables, and how: many rows in files, and what only an engine can read."""
+"""Whether sources are compared by a profile: given ones, large files, and what only an engine can read."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -18,33 +18,72 @@ from princdiff.extras import extra
 from princdiff.options import option
 from princdiff.profiles.counting import Dealing
 from princdiff.profiles.engines import open_source
-from princdiff.profiles.profiling import DEFAULT_SAMPLE, Profile, profile, together
+from princdiff.profiles.profile_file import is_profile, load_profile
+from princdiff.profiles.profiling import DEFAULT_SAMPLE, Profile, profile, refuse_other_bins, together
 
 # Rows of parquet files from which sums are compared: 10^6 x 20 took 113 s of processor by rows, 10 s by sums.
 _MANY_ROWS = 1_000_000
+# Options that are settled when a profile is made; what others must be (or None) where one is made unasked.
+_SETTLED = ("groups", "features", "exclude", "blocks", "covariates", "sample_weight")
+_PLAIN = {
+    "blocks": (),
+    "covariates": (),
+    "sample_weight": (),
+    "missing": ("error", "impute"),
+    "missing_groups": ("error",),
+    "dates": ("skip",),
+    "strict": (False,),
+    "min_rows": (),
+    "show_rows": (0,),
+    "checkpoint": (),
+    "scale": ("pooled",),
+}
 # Modules of libraries whose tables nothing else here reads.
 _ENGINES = ("pyspark", "ray", "duckdb", "ibis")
 
 
-def worth_profiles(X: Any, Y: Any, groups: Any, about_rows: Mapping[str, Any]) -> bool:
-    """Whether tables are compared by their sums.
+def profile_of_sources(X: Any, Y: Any, groups: Any, reading: Mapping[str, Any], run: Run) -> Profile | None:
+    """One profile of all groups, where sources are profiles or are better compared as such.
 
     Parameters
     ----------
-    X, Y : tables
+    X, Y : tables or profiles
         As `compare` takes them.
     groups : str or array, optional
-        Column that holds the groups; labels for each row need the rows.
-    about_rows : dict
-        Blocks, covariates and weights; with any of them rows are compared.
+        Column that holds the groups, or labels.
+    reading : dict
+        Other options that say how rows are read.
+    run : Run
+        Seed and progress.
 
     Returns
     -------
-    bool
+    Profile or None
     """
-    if any(value is not None for value in about_rows.values()) or not isinstance(groups, str | None):
-        return False
-    if (Y is None) == (groups is None):
+    if is_profiled(X) or is_profiled(Y):
+        given = {**reading, "groups": groups}
+        for name in _SETTLED:
+            if given.get(name) is not None:
+                raise ValueError(f"{option(name)} is settled when a profile is made, by princdiff.profile")
+        return profiles_of(X, Y, run)
+    if not all(_is_plain(reading.get(name), plain) for name, plain in _PLAIN.items()):
+        return None
+    if not worth_profiles(X, Y, groups):
+        return None
+    about_columns = {name: reading.get(name) for name in ("features", "exclude")}
+    found = profiles_of_tables(X, Y, groups, about_columns, run)
+    if reading.get("missing", "error") == "error":
+        refuse_gaps(found)
+    return found
+
+
+def _is_plain(value: Any, plain: tuple[Any, ...]) -> bool:
+    return value is None or (isinstance(value, str | int) and value in plain)
+
+
+def worth_profiles(X: Any, Y: Any, groups: Any) -> bool:
+    """Whether tables are compared by their sums: not where labels of rows come apart from them."""
+    if not isinstance(groups, str | None) or (Y is None) == (groups is None):
         return False
     given = [source for source in (X, Y) if source is not None]
     if any(_only_engines_read(source) for source in given):
@@ -77,6 +116,69 @@ def _rows_in_parquet(source: Any) -> int | None:
     except (ImportError, OSError, ValueError, TypeError):
         # Who reads the rows says what is wrong.
         return None
+
+
+def is_profiled(source: Any) -> bool:
+    """Whether a source is a profile, or the file of one."""
+    return isinstance(source, Profile) or is_profile(source)
+
+
+def profiles_of(X: Any, Y: Any, run: Run) -> Profile:
+    """One profile of all groups; a table beside a profile is profiled like it."""
+    given = {"X": X, "Y": Y}
+    names = [Path(one).stem if isinstance(one, (str, Path)) else name for name, one in given.items()]
+    names = names if names[0] != names[1] else list(given)
+    read = {name: load_profile(one) if is_profile(one) else one for name, one in given.items()}
+    like = next(one for one in read.values() if isinstance(one, Profile))
+    made = [
+        one
+        if one is None or isinstance(one, Profile)
+        else profile(
+            one,
+            like=like,
+            n_chunks=max(group.n_chunks for group in like.groups.values()),
+            sample_rows=like.sample_rows,
+            random_state=run.seed,
+            blocks=like.about.get("blocks"),
+            progress=run.progress,
+        )
+        for one in read.values()
+    ]
+    first, second = made if made[0] is not None else made[::-1]
+    assert first is not None
+    return joined(first, second, names)
+
+
+def joined(first: Profile, second: Profile | None, names: Sequence[str] = ("X", "Y")) -> Profile:
+    """The profile that holds the groups to compare.
+
+    Parameters
+    ----------
+    first, second : Profile
+        One with groups, or two of one group each.
+    names : two str
+        What the groups of two profiles are called.
+
+    Returns
+    -------
+    Profile
+    """
+    if second is None:
+        if len(first.groups) < 2:
+            raise ValueError(
+                "this profile has one group: compare it with another profile, or make it with groups="
+            )
+        return first
+    refuse_other_bins(first, second)
+    both = [first, second]
+    for part in both:
+        if len(part.groups) != 1:
+            raise ValueError(
+                f"a profile with the groups {', '.join(part.groups)} is compared alone, not with another"
+            )
+    one, other = (part.renamed(name) for part, name in zip(both, names, strict=True))
+    grouped = replace(one, grouped=True, groups=dict(one.groups))
+    return grouped + replace(other, grouped=True)
 
 
 def profiles_of_tables(

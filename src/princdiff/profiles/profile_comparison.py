@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,7 @@ from princdiff.data.run import Run
 from princdiff.estimators import SPARDA
 from princdiff.profiles.chunk_sums import ChunkLabellings, Chunks
 from princdiff.profiles.chunk_tests import ChunkTests
-from princdiff.profiles.profile_file import is_profile, load_profile
-from princdiff.profiles.profiling import Profile, profile, refuse_other_bins
+from princdiff.profiles.profiling import Profile
 from princdiff.profiles.rows_made_up import rows_made_up
 from princdiff.result import DifferenceResult
 from princdiff.result.effects import Effect
@@ -34,69 +32,6 @@ from princdiff.tables import Prepared, encode, prepare
 
 # Chunks of a group below which too few labellings are left to show anything.
 _FEWEST_CHUNKS = 8
-
-
-def is_profiled(source: Any) -> bool:
-    """Whether a source is a profile, or the file of one."""
-    return isinstance(source, Profile) or is_profile(source)
-
-
-def profiles_of(X: Any, Y: Any, run: Run) -> Profile:
-    """One profile of all groups; a table beside a profile is profiled like it."""
-    given = {"X": X, "Y": Y}
-    names = [Path(one).stem if isinstance(one, (str, Path)) else name for name, one in given.items()]
-    names = names if names[0] != names[1] else list(given)
-    read = {name: load_profile(one) if is_profile(one) else one for name, one in given.items()}
-    like = next(one for one in read.values() if isinstance(one, Profile))
-    made = [
-        one
-        if one is None or isinstance(one, Profile)
-        else profile(
-            one,
-            like=like,
-            n_chunks=max(group.n_chunks for group in like.groups.values()),
-            sample_rows=like.sample_rows,
-            random_state=run.seed,
-            blocks=like.about.get("blocks"),
-            progress=run.progress,
-        )
-        for one in read.values()
-    ]
-    first, second = made if made[0] is not None else made[::-1]
-    assert first is not None
-    return joined(first, second, names)
-
-
-def joined(first: Profile, second: Profile | None, names: Sequence[str] = ("X", "Y")) -> Profile:
-    """The profile that holds the groups to compare.
-
-    Parameters
-    ----------
-    first, second : Profile
-        One with groups, or two of one group each.
-    names : two str
-        What the groups of two profiles are called.
-
-    Returns
-    -------
-    Profile
-    """
-    if second is None:
-        if len(first.groups) < 2:
-            raise ValueError(
-                "this profile has one group: compare it with another profile, or make it with groups="
-            )
-        return first
-    refuse_other_bins(first, second)
-    both = [first, second]
-    for part in both:
-        if len(part.groups) != 1:
-            raise ValueError(
-                f"a profile with the groups {', '.join(part.groups)} is compared alone, not with another"
-            )
-    one, other = (part.renamed(name) for part, name in zip(both, names, strict=True))
-    grouped = replace(one, grouped=True, groups=dict(one.groups))
-    return grouped + replace(other, grouped=True)
 
 
 class ProfileComparison(Comparison):

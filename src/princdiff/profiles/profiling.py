@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,25 @@ class Profile:
         if old in sample.rows:
             sample = SampledRows({name: sample.rows[old]}, {name: sample.keys[old]})
         return replace(self, groups={name: sums}, sample=sample)
+
+    def of_two(self, group: str, others: Sequence[str], called: str) -> Profile:
+        """The profile of a group, and of some others as one.
+
+        Parameters
+        ----------
+        group : str
+        others : list of str
+        called : str
+            What the others together are called.
+
+        Returns
+        -------
+        Profile
+        """
+        sums = reduce(GroupSums.beside, [self.groups[name] for name in others])
+        sample = self.sample.of_one([group], group, self.sample_rows)
+        sample = sample + self.sample.of_one(others, called, self.sample_rows)
+        return replace(self, groups={group: self.groups[group], called: sums}, sample=sample)
 
     def save(self, path: str | Path) -> None:
         """Write the profile to one file, at once or not at all; read it with `princdiff.load_profile`."""

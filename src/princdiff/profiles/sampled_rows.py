@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,6 +79,28 @@ class SampledRows:
             else:
                 rows[name], keys[name] = table, other.keys[name]
         return SampledRows(rows, keys)
+
+    def of_one(self, names: Sequence[str], called: str, most: int) -> SampledRows:
+        """Some groups as one, each with as large a share of its rows; nothing if one has none.
+
+        Parameters
+        ----------
+        names : list of str
+            Groups.
+        called : str
+            What they are called together.
+        most : int
+            Rows of a group that was cut.
+        """
+        if not all(name in self.rows for name in names):
+            return SampledRows()
+        full = [int(self.keys[name].max()) for name in names if len(self.keys[name]) >= most]
+        found = SampledRows()
+        for name in names:
+            own = np.flatnonzero(self.keys[name] <= min(full, default=2**32))
+            table = self.rows[name].take(arrow().array(own))
+            found = found + SampledRows({called: table}, {called: self.keys[name][own]})
+        return found
 
     def cut(self, most: int) -> SampledRows:
         """At most so many rows of each group, those with the smallest keys, in the order of their keys."""
