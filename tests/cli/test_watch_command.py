@@ -35,7 +35,7 @@ def test_files_against_a_reference(months, capsys):
     assert main(["watch", "m1.csv", "m2.csv", "m3.csv", "m5.csv", "--n-permutations", "199"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("1 of 3 batches differs from m1; the first is m5 (adjusted p = 0.015)")
-    assert "age: since m5, in 1 batch" in " ".join(out.split())
+    assert "(+23 %) in m5, the last batch." in " ".join(out.split())
     for name in ("m2", "m3", "m5"):
         assert any(line.startswith(name) for line in out.splitlines())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,23 +12,30 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from princdiff.batches.calendar_columns import calendar_columns, marks_of_periods, told_of
 from princdiff.tables.column_values import read_column
 from princdiff.tables.dates import DateError, are_dates, read_dates
 from princdiff.tables.frames import Table, listed, plural, suggestion
 from princdiff.tables.readers import read, stem
 
+# Part of a period that has to be missing at its end for the last one to be called cut.
+_CUT = 0.1
 PERIODS = {"hour": "h", "day": "D", "week": "W", "month": "M", "quarter": "Q", "year": "Y"}
 
 
 @dataclass(frozen=True, eq=False)
 class BatchPlan:
-    """The reference, its own batches if it has some, and the batches to compare with it."""
+    """The reference, its own batches if it has some, and the batches to compare with it.
+
+    ``cut`` says of batches that end before their period does where they end.
+    """
 
     reference: Table
     name: str
     parts: list[NDArray[np.intp]]
     batches: dict[str, Any]
     notes: list[str]
+    cut: dict[str, str] = field(default_factory=dict)
 
 
 def plan_of_list(batches: Any, reference: Any) -> BatchPlan:
@@ -115,8 +122,18 @@ def plan_in_time(table: Any, reference: Any, time: str, every: str) -> BatchPlan
             "given: leave it out, or give one table"
         )
     source = read(table, "the table")
-    periods, notes = _periods_of(source, time, every)
+    dates, missing = _dates_of(source, time)
+    periods = np.full(len(dates), "", dtype=object)
+    index = pd.DatetimeIndex(dates[~missing])
+    periods[~missing] = _period_names(index, every)
+    notes = [f"{missing.sum()} rows without a date in {time!r} belong to no batch."] if missing.any() else []
     frame = _without(source, time)
+    dated = frame[~missing]
+    say_when = [*calendar_columns(dated, index, every), *marks_of_periods(dated, periods[~missing])]
+    if say_when:
+        say_when = [str(name) for name in frame if str(name) in say_when]
+        frame = frame.drop(columns=say_when)
+        notes.append(told_of(say_when))
     order = sorted(set(periods) - {""})
     rows = {period: np.flatnonzero(periods == period) for period in order}
     if (isinstance(reference, (int, np.integer)) and not isinstance(reference, bool)) or reference is None:
@@ -132,11 +149,11 @@ def plan_in_time(table: Any, reference: Any, time: str, every: str) -> BatchPlan
             raise ValueError(f"reference: there is no {every} {strange[0]!r}{hint}")
     else:
         other = read(reference, "the reference")
-        if time in other.columns:
-            other = _from_rows(_without(other, time), other.label)
-        return BatchPlan(
-            other, other.label, [], {period: frame.iloc[rows[period]] for period in order}, notes
-        )
+        unwanted = [name for name in (time, *say_when) if name in other.columns]
+        if unwanted:
+            other = _from_rows(other.frame().drop(columns=unwanted), other.label)
+        batches = {period: frame.iloc[rows[period]] for period in order}
+        return BatchPlan(other, other.label, [], batches, notes, _cut_at_its_end(index, every))
     inside = np.concatenate([rows[period] for period in chosen])
     starts = np.cumsum([0, *(len(rows[period]) for period in chosen)])
     parts = [np.arange(start, stop) for start, stop in pairwise(starts)]
@@ -147,6 +164,7 @@ def plan_in_time(table: Any, reference: Any, time: str, every: str) -> BatchPlan
         parts if len(parts) > 2 else [],
         {period: frame.iloc[rows[period]] for period in order if period not in chosen},
         notes,
+        _cut_at_its_end(index, every),
     )
 
 
@@ -164,8 +182,8 @@ def _without(source: Table, time: str) -> pd.DataFrame:
     return frame.drop(columns=[time]) if time in frame.columns else frame
 
 
-def _periods_of(source: Table, time: str, every: str) -> tuple[NDArray, list[str]]:
-    """The period of each row, as text that sorts; empty where the date is missing."""
+def _dates_of(source: Table, time: str) -> tuple[NDArray[np.datetime64], NDArray[np.bool_]]:
+    """The date of each row, and whether it is missing."""
     known = source.describing()
     if time not in known:
         raise ValueError(f"time: there is no column {time!r} in {source.label}{suggestion(time, known)}")
@@ -176,12 +194,21 @@ def _periods_of(source: Table, time: str, every: str) -> tuple[NDArray, list[str
         dates, _ = read_dates([part])
     except DateError as error:
         raise ValueError(f"time: column {time!r}: {error}") from error
-    missing = np.isnat(dates)
-    index = pd.DatetimeIndex(dates[~missing])
-    names = np.full(len(dates), "", dtype=object)
-    names[~missing] = _period_names(index, every)
-    notes = [f"{missing.sum()} rows without a date in {time!r} belong to no batch."] if missing.any() else []
-    return names, notes
+    return dates, np.isnat(dates)
+
+
+def _cut_at_its_end(index: pd.DatetimeIndex, every: str) -> dict[str, str]:
+    """The last period, where its rows end much earlier in it than those of the others do, and their end."""
+    if index.empty:
+        return {}
+    latest = pd.Series(index).groupby(index.to_period(PERIODS[every])).max()
+    begin, end = latest.index.start_time, latest.index.end_time
+    reached = np.asarray((latest.to_numpy() - begin) / (end - begin), dtype=np.float64)
+    if len(reached) < 2 or reached[-1] >= np.median(reached[:-1]) - _CUT:
+        return {}
+    last = latest.iloc[-1]
+    text = f"{last:%H:%M}" if every in ("hour", "day") else f"{last:%Y-%m-%d}"
+    return {_period_names(index[[int(index.argmax())]], every)[0]: f"ends at {text}"}
 
 
 def _period_names(index: pd.DatetimeIndex, every: str) -> list[str]:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from princdiff.batches.over_time import ColumnOverTime
 from princdiff.data import parameters
 from princdiff.data.validate import check_choice
+from princdiff.files import write_text
 from princdiff.printable import printable
 from princdiff.result import DifferenceResult
+from princdiff.result.loading import result_from
+from princdiff.result.schema import from_plain, read_saved, refuse_other_files, to_plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LEVEL = 0.05
+KIND = "princdiff comparison of batches"
+FORMAT = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,9 +37,10 @@ class BatchesResult:
         Columns batch, rows, effect, low, high (about 95 % confidence, in standard deviations), pvalue,
         adjusted (p-value adjusted for the number of batches), differs (the adjusted p-value is at most
         ``alpha`` and the effect at least ``min_effect``), columns (names of those that differ, with the
-        family-wise error over all columns and batches, the clearest first), changes (the same in words).
+        family-wise error over all columns and batches, the clearest first), changes (the same in words),
+        short (why a batch is no whole one: few rows, or it ends early; it never leads; else "").
     results : dict of str to DifferenceResult
-        The comparison of each batch with the reference.
+        The comparison of each batch with the reference, where rows were compared.
     reference : str
         What the batches are compared with.
     reference_rows : int
@@ -46,6 +55,10 @@ class BatchesResult:
         What was left out or changed.
     min_effect : float or None
         Effect that a batch needs as well to differ; None: any.
+    history : list of ColumnOverTime
+        The columns that differ in some batch, with their values in all of them, the earliest first.
+    decision : str
+        Where the command line was given a rule (``--fail-below``): the outcome, in words.
 
     Examples
     --------
@@ -68,6 +81,8 @@ class BatchesResult:
     skipped: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     min_effect: float | None = None
+    history: list[ColumnOverTime] = field(default_factory=list)
+    decision: str = ""
 
     def to_frame(self, by: str = "batch") -> pd.DataFrame:
         """The answer as a table.
@@ -80,39 +95,103 @@ class BatchesResult:
         Returns
         -------
         DataFrame
-            By batch: `frame`. By column, the earliest first: column, first (batch in which it differs),
-            batches (in how many), change (in the last of them, in words).
+            By batch: `frame`. By column, the earliest first: column, first (batch in which it differs, a
+            short one only where there is no other), batches (in how many it differs), stayed (whether it
+            differs in all since), change (in the first, in words), effect (standard deviations).
         """
         check_choice("by", by, ("batch", "column"))
         return self.frame.copy() if by == "batch" else self._by_column()
 
     def _by_column(self) -> pd.DataFrame:
-        found: dict[str, dict[str, Any]] = {}
-        for batch, named in zip(self.frame["batch"], self.frame["columns"], strict=True):
-            changes = self.results[batch].columns.set_index("column")["change"]
-            for name in named:
-                entry = found.setdefault(name, {"column": name, "first": batch, "batches": 0, "change": ""})
-                entry["batches"] += 1
-                entry["change"] = str(changes[name])
-        return pd.DataFrame(list(found.values()), columns=["column", "first", "batches", "change"])
+        names = list(self.frame["batch"])
+        return pd.DataFrame(
+            [
+                {
+                    "column": one.column,
+                    "first": names[one.lead],
+                    "batches": one.count,
+                    "stayed": all(one.named[one.lead :]),
+                    "change": one.change,
+                    "effect": one.effect,
+                }
+                for one in self.history
+            ],
+            columns=["column", "first", "batches", "stayed", "change", "effect"],
+        )
+
+    def over_time(self, column: str) -> pd.DataFrame:
+        """Values of a column that differs in some batch.
+
+        Parameters
+        ----------
+        column : str
+            Its name.
+
+        Returns
+        -------
+        DataFrame with one row per batch
+            Columns batch, rows, value, low and high (between which it usually lies if nothing changed),
+            differs, short.
+        """
+        known = {one.column: one for one in self.history}
+        if column not in known:
+            there_are = f"; those that do are {', '.join(known)}" if known else ""
+            raise ValueError(f"column {column!r} differs in no batch{there_are}")
+        one = known[column]
+        return pd.DataFrame(
+            {
+                "batch": self.frame["batch"],
+                "rows": self.frame["rows"],
+                "value": one.values,
+                "low": one.low,
+                "high": one.high,
+                "differs": one.named,
+                "short": self.frame["short"],
+            }
+        )
 
     @property
     def began(self) -> str | None:
-        """The first batch that differs from the reference, or None."""
-        batches = self.frame.loc[self.frame["differs"], "batch"]
-        return None if batches.empty else str(batches.iloc[0])
+        """The first batch that differs from the reference, a short one only where no other does; or None."""
+        first = self.first
+        return None if first is None else str(self.frame["batch"].iloc[first])
+
+    @property
+    def first(self) -> int | None:
+        """The place of that batch."""
+        differ = self.frame["differs"].to_numpy(bool)
+        whole = differ & (self.frame["short"] == "").to_numpy()
+        return int((whole if whole.any() else differ).argmax()) if differ.any() else None
 
     def headline(self) -> str:
         """Whether batches differ, since when, and in what."""
         count, total = int(self.frame["differs"].sum()), len(self.frame)
-        if not count:
+        if self.first is None:
             return self._none_differs(total)
-        first = self.frame[self.frame["differs"]].iloc[0]
-        what = f" in {first['changes']}" if first["changes"] else ""
+        first = self.frame.iloc[self.first]
+        what = f" in {first['changes']}" if first["changes"] else self._named_later()
+        adjusted = f"adjusted p = {first['adjusted']:.2g}"
+        if first["short"]:
+            return (
+                f"Only {'batches that are short differ' if count > 1 else 'one batch that is short differs'} "
+                f"from {self.reference}: {first['batch']} ({first['short']}; {adjusted}) differs{what}."
+            )
+        short = int((self.frame["differs"] & (self.frame["short"] != "")).sum())
+        aside = "" if not short else ", one of them short" if short == 1 else f", {short} of them short"
+        which = "the first is" if not short else "the first whole one is"
         return (
-            f"{count} of {total} batches differ{'s' if count == 1 else ''} from {self.reference}; the first "
-            f"is {first['batch']} (adjusted p = {first['adjusted']:.2g}), which differs{what}."
+            f"{count} of {total} batches differ{'s' if count == 1 else ''} from {self.reference}{aside}; "
+            f"{which} {first['batch']} ({adjusted}), which differs{what}."
         )
+
+    def _named_later(self) -> str:
+        """Of a batch that differs in no column that could be named: the first that does."""
+        whole = [one for one in self.history if not self.frame["short"].iloc[one.lead]]
+        what = ", though in no single column that can be named"
+        if not whole:
+            return what
+        batch = self.frame["batch"].iloc[whole[0].lead]
+        return f"{what}; the first column named is {whole[0].column}, in {batch} ({whole[0].change})"
 
     def _none_differs(self, total: int) -> str:
         small = self.frame[self.too_small]
@@ -159,6 +238,20 @@ class BatchesResult:
             f"{int(self.frame['differs'].sum())} differ>"
         )
 
+    def _repr_html_(self) -> str:
+        from princdiff.show.batch_pages import batches_html
+
+        return batches_html(self)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether everything but the time it took is the same."""
+        if not isinstance(other, BatchesResult):
+            return NotImplemented
+        mine, others = (replace(one, results={}) for one in (self, other))
+        return self.results == other.results and to_plain(mine) == to_plain(others)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the effect of each batch with its interval, and the band of the reference.
 
@@ -172,6 +265,85 @@ class BatchesResult:
         Axes
         """
         parameters.check({"ax": ax})
-        from princdiff.show.batch_views import effects_over_batches
+        from princdiff.show.batch_plots import effects_over_batches
 
         return effects_over_batches(self, ax)
+
+    def plot_column(self, column: str, *, ax: Axes | None = None) -> Axes:
+        """Draw the values of a column that differs in some batch, and what is usual for batches of this size.
+
+        Parameters
+        ----------
+        column : str
+            Its name.
+        ax : Axes, optional
+            Where to draw; default a new figure.
+
+        Returns
+        -------
+        Axes
+        """
+        parameters.check({"ax": ax})
+        from princdiff.show.batch_plots import column_over_batches
+
+        return column_over_batches(self, self.over_time(column), column, ax)
+
+    # Files.
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain dicts, lists, strings and finite numbers; a missing number is None."""
+        return {
+            "kind_of_file": KIND,
+            "format": FORMAT,
+            **to_plain(replace(self, results={})),
+            "results": {name: result.to_dict() for name, result in self.results.items()},
+        }
+
+    def save(self, path: str | Path) -> Path:
+        """Write a file that `load` reads back exactly; an old file is replaced at once or not at all."""
+        write_text(path, json.dumps(self.to_dict(), allow_nan=False))
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> BatchesResult:
+        """Read a saved result. Nothing in the file is executed."""
+        parameters.check({"path": path}, path=parameters.File())
+        content = read_saved(path, KIND)
+        refuse_other_files(path, content, KIND, FORMAT)
+        results = content.pop("results", None)
+        try:
+            if not isinstance(results, dict):
+                raise ValueError("result.results should be a group of named values")
+            whole = from_plain(BatchesResult, {**content, "results": {}}, "result")
+            _check_consistency(whole, list(results))
+            return replace(whole, results={name: result_from(part) for name, part in results.items()})
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{path} is damaged: {error}") from None
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write one page: what is new, each column over time, each batch; it works offline and prints.
+
+        The page of a single batch, with its interactive table, is ``results[batch].to_html()``.
+        """
+        parameters.check({"path": path}, path=parameters.File())
+        from princdiff.show.batch_pages import batches_page
+
+        write_text(path, batches_page(self))
+        return Path(path)
+
+
+_COLUMNS = ("batch", "rows", "effect", "low", "high", "pvalue", "adjusted", "differs", "columns", "changes")
+
+
+def _check_consistency(whole: BatchesResult, results: list[str]) -> None:
+    """Parts that belong together must agree in size and names."""
+    for name in (*_COLUMNS, "short"):
+        if name not in whole.frame:
+            raise ValueError(f"result.frame lacks the column {name!r}")
+    batches = list(whole.frame["batch"])
+    if results and results != batches:
+        raise ValueError("the results are not those of the batches in result.frame")
+    for one in whole.history:
+        sizes = {len(one.values), len(one.low), len(one.high), len(one.named)}
+        if sizes != {len(batches)} or not 0 <= one.lead < len(batches):
+            raise ValueError(f"result.history of {one.column!r} has other batches than result.frame")

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from princdiff.batches.batch_rows import PERIODS, BatchPlan, plan_in_time, plan_of_list
 from princdiff.batches.batches_result import LEVEL, BatchesResult
+from princdiff.batches.over_time import columns_over_time, short_batches
 from princdiff.comparison import check_options, compare
 from princdiff.data import parameters
 from princdiff.data.parameters import Choice, Either, Flag, Number, Text
@@ -146,6 +147,10 @@ def _compared(
         least = None
         notes.append("The reference has too few rows to say which effect is usual; none is asked of a batch.")
     frame = _frame(results, rows, alpha, least)
+    usual_rows = [len(part) for part in plan.parts] or [len(reference)]
+    cut = [plan.cut.get(name, "") for name in results]
+    frame["short"] = short_batches(frame["rows"].tolist(), usual_rows, cut)
+    history = columns_over_time(results, frame["columns"].tolist(), frame["short"].tolist())
     smallest = max(result.test.smallest_attainable_pvalue for result in results.values())
     if smallest * len(results) > alpha:
         notes.append(
@@ -153,7 +158,9 @@ def _compared(
             f"cannot be shown to differ at {alpha:g} over all of them; use a larger "
             f"{option('n_permutations')}."
         )
-    return BatchesResult(frame, results, plan.name, len(reference), usual, alpha, skipped, notes, least)
+    return BatchesResult(
+        frame, results, plan.name, len(reference), usual, alpha, skipped, notes, least, history
+    )
 
 
 def _refuse_few_rows(name: str, count: int, options: Mapping[str, Any]) -> None:

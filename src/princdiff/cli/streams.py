@@ -90,7 +90,9 @@ def fail(message: str, arguments: argparse.Namespace, code: int = BAD_INPUT) -> 
 # Output files: what would fail after the long computation fails before it.
 
 
-def check_outputs(outputs: dict[str, str | None], inputs: Sequence[str | None]) -> None:
+def check_outputs(
+    outputs: dict[str, str | None], inputs: Sequence[str | None], *, charts: bool = True
+) -> None:
     """Refuse output files that could not be written, or that would overwrite an input or each other.
 
     Parameters
@@ -99,6 +101,8 @@ def check_outputs(outputs: dict[str, str | None], inputs: Sequence[str | None]) 
         File of each option, None where it was not given.
     inputs : list of str or None
         Files that are read.
+    charts : bool, default=True
+        Whether the page needs the library that draws its charts.
     """
     named = {option: path for option, path in outputs.items() if path not in (None, STANDARD_STREAM)}
     table = named.get("--json")
@@ -117,7 +121,7 @@ def check_outputs(outputs: dict[str, str | None], inputs: Sequence[str | None]) 
         if _real(path) in taken:
             raise ValueError(f"{option}: {path} is {taken[_real(path)]} too; choose another name")
         taken[_real(path)] = f"the output of {option}"
-    if outputs.get("--html") is not None and importlib.util.find_spec("vl_convert") is None:
+    if charts and outputs.get("--html") is not None and importlib.util.find_spec("vl_convert") is None:
         from princdiff.show.vega import library
 
         library()  # raises, and names the extra

@@ -6,7 +6,7 @@ import argparse
 import json
 import math
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from princdiff.cli import argument_parser as types
@@ -67,6 +67,12 @@ def add(commands: argparse._SubParsersAction) -> None:
     add_table_options(parser.add_argument_group("rows and columns"), grouped=False)
     add_method_options(parser.add_argument_group("method"))
     files = parser.add_argument_group("output")
+    files.add_argument(
+        "--html", metavar="FILE", help="write a page: what is new, each column over time, each batch"
+    )
+    files.add_argument(
+        "--save", metavar="FILE", help="write the whole result, for BatchesResult.load in Python"
+    )
     files.add_argument("--plot", metavar="FILE", help="write the chart: png, svg or pdf")
     files.add_argument("--csv", metavar="FILE", help="write one line for each batch")
     files.add_argument(
@@ -95,8 +101,9 @@ def add(commands: argparse._SubParsersAction) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     check_outputs(
-        {"--plot": arguments.plot, "--csv": arguments.csv, "--json": arguments.json},
+        {f"--{name}": getattr(arguments, name) for name in ("html", "save", "plot", "csv", "json")},
         [arguments.file, *arguments.batches],
+        charts=False,
     )
     from princdiff.batches import compare_batches
 
@@ -105,6 +112,8 @@ def _run(arguments: argparse.Namespace) -> int:
         result = compare_batches(**_sources(arguments), **_options(arguments))
     notes = distinct([*result.notes, *_time_notes(result)])
     decision = None if arguments.fail_below is None else _decide(result, arguments)
+    if decision is not None:
+        result = replace(result, decision=decision.sentence)
     _print_answer(result, notes, decision, arguments)
     written = _write(result, decision, arguments)
     undecided = decision is not None and decision.exit_code == BAD_INPUT
@@ -218,6 +227,12 @@ def _write(
     if arguments.json and arguments.json != STANDARD_STREAM:
         write_text(arguments.json, _json(result, decision))
         written.append(("JSON", arguments.json))
+    if arguments.html:
+        result.to_html(arguments.html)
+        written.append(("Page", arguments.html))
+    if arguments.save:
+        result.save(arguments.save)
+        written.append(("Result", arguments.save))
     if arguments.plot:
         from matplotlib.figure import Figure
 

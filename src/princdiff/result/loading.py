@@ -45,6 +45,8 @@ def load(path: str | Path) -> DifferenceResult:
     content = read_saved(path, KIND)
     if content.get("kind_of_file") == f"{KIND} of groups":
         raise ValueError(f"{path} holds comparisons of several groups: read it with GroupsResult.load")
+    if content.get("kind_of_file") == f"{KIND} of batches":
+        raise ValueError(f"{path} holds comparisons of batches: read it with BatchesResult.load")
     refuse_other_files(path, content, KIND, FORMAT)
     lost = [
         part.name
