@@ -218,8 +218,8 @@ def compare(
         "min_rows": min_rows,
         "dates": dates,
     }
-    about_profile = {"sample_weight": sample_weight, "scale": scale, "checkpoint": checkpoint}
-    profile = profile_of_sources(X, Y, groups, {**reading, **about_profile, "show_rows": show_rows}, run)
+    settled = {**reading, **vars(options), "sample_weight": sample_weight}
+    profile = profile_of_sources(X, Y, groups, settled, run)
     if profile is not None:
         clock.done("reading")
         return compare_profile(profile, options, run, clock, asked)

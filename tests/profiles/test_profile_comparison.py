@@ -198,3 +198,43 @@ def test_options_that_a_profile_settles_are_refused(planted):
     profile = princdiff.profile(planted, groups="when", sample_rows=0)
     with pytest.raises(ValueError, match="blocks= is settled"):
         princdiff.compare(profile, blocks=np.zeros(len(planted)))
+
+
+def patients(seed: int, count: int, spread: float) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    who = rng.integers(count, size=6000)
+    frame = pd.DataFrame({"x": rng.normal(size=6000), "y": rng.normal(size=6000), "patient": who})
+    frame["x"] += spread * rng.normal(size=count)[who]
+    return frame.assign(arm=np.where(who % 2, "new", "old"))
+
+
+def test_patients_are_units_of_a_profile():
+    pvalues = []
+    for seed in range(40):
+        found = princdiff.profile(
+            patients(seed, 60, 0.5), groups="arm", blocks="patient", sample_rows=0, random_state=seed
+        )
+        chunks = chunks_of(found)
+        assert len(chunks.codes) <= 60
+        assert sum(sums.rows.sum() for sums in found.groups.values()) == 6000
+        labellings = ChunkLabellings.drawn(chunks, 99, np.random.default_rng(seed))
+        pvalues.append(ChunkTests(chunks, labellings).tested().pvalue)
+    assert np.mean(np.array(pvalues) <= 0.1) < 0.25
+    assert 0.3 < np.mean(pvalues) < 0.7
+
+
+def test_patients_of_large_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(large_sources, "_MANY_ROWS", 5000)
+    frame = patients(0, 200, 0.1)
+    frame.loc[frame["arm"] == "new", "y"] += 0.3
+    frame.to_parquet(tmp_path / "visits.parquet")
+    options = {"groups": "arm", "blocks": "patient", "n_permutations": 199}
+    result = princdiff.compare(tmp_path / "visits.parquet", **options)
+    assert "sums over chunks" in str(result)
+    assert result.selected_columns == ["y"]
+    # Rows of a crossing patient change sides inside: only rows can.
+    frame["arm"] = np.where(np.arange(6000) % 2, "new", "old")
+    frame.to_parquet(tmp_path / "visits.parquet")
+    assert "sums over chunks" not in str(princdiff.compare(tmp_path / "visits.parquet", **options))
+    with pytest.raises(ValueError, match="blocks of column 'patient' have rows of several groups"):
+        princdiff.profile(frame, groups="arm", blocks="patient")

@@ -40,6 +40,9 @@ class Dealing:
         What this one is called.
     blocks : str or None
         CountedColumn that says which rows belong together.
+    every_row : bool
+        Whether all rows are counted, those that bins are chosen from among them: right where these are of
+        all groups alike, and blocks are too few to leave any out.
     """
 
     seed: int = 0
@@ -51,6 +54,7 @@ class Dealing:
     group: str | None = None
     label: str = ""
     blocks: str | None = None
+    every_row: bool = False
 
     @property
     def extra_columns(self) -> list[str]:
@@ -67,6 +71,10 @@ class Dealing:
                 f"column {self.blocks!r} of blocks has {column.null_count} missing values in {part}"
             )
         return dealer.blocks(column.to_numpy(zero_copy_only=False))
+
+    def counted(self, dealt: Dealt) -> NDArray[np.bool_]:
+        """Which rows are not left out of the sums."""
+        return np.ones(len(dealt.bits), dtype=bool) if self.every_row else ~dealt.left_out(self.share)
 
     def groups_of(self, table: Any, part: str) -> tuple[list[str], NDArray[np.int64]]:
         """Groups that occur, and the place of each row's among them."""
@@ -94,7 +102,9 @@ class LookAtRows:
         for table in tables(batches):
             dealt = self.dealing.random(dealer, table, part)
             names, places = self.dealing.groups_of(table, part)
-            taken = np.flatnonzero(dealt.left_out(self.dealing.share))
+            dealing = self.dealing
+            chosen = dealt.looked_at if dealing.every_row else dealt.left_out
+            taken = np.flatnonzero(chosen(dealing.share))
             found = found + SampledRows.of(table, names, places, dealt.keys, taken)
         return found
 
@@ -157,7 +167,9 @@ class CountRows:
         sizes = np.array([group.n_chunks for group in own])
         starts = np.concatenate([[0], np.cumsum(sizes)])
         number = np.array([present.index(name) if name in found.groups else 0 for name in names])[places]
-        counted = ~random.left_out(dealing.share)
+        counted = dealing.counted(random)
+        if dealing.blocks is not None:
+            found.add_blocks(names, places, random.bits)
         if dealing.kept:
             share = np.array([dealing.kept.get(name, 1.0) for name in present])
             counted &= random.kept(share[number])
@@ -176,17 +188,29 @@ class Counted:
     ----------
     groups : dict of str to GroupSums
     sample : SampledRows
+    blocks : dict of str to uint64 arrays
+        Random numbers of the blocks that have rows of each group, where rows belong to blocks.
     """
 
     groups: dict[str, GroupSums]
     sample: SampledRows
+    blocks: dict[str, NDArray[np.uint64]] = field(default_factory=dict)
+
+    def add_blocks(self, names: list[str], places: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
+        """Note which blocks have rows of which groups."""
+        for place in np.unique(places).tolist():
+            own = np.unique(bits[places == place])
+            self.blocks[names[place]] = np.union1d(self.blocks.get(names[place], own), own)
 
     def __add__(self, other: Counted) -> Counted:
         """What was found in the parts of both."""
         groups = dict(self.groups)
         for name, sums in other.groups.items():
             groups[name] = groups[name] + sums if name in groups else sums
-        return Counted(groups, self.sample + other.sample)
+        blocks = dict(self.blocks)
+        for name, bits in other.blocks.items():
+            blocks[name] = np.union1d(blocks.get(name, bits), bits)
+        return Counted(groups, self.sample + other.sample, blocks)
 
 
 def tables(batches: Iterable[Any]) -> Iterator[Any]:

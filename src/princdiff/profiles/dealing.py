@@ -25,9 +25,13 @@ class Dealt:
     Attributes
     ----------
     bits : uint64 array of shape (n_rows,)
+        Of each row, or of the block that it belongs to.
+    own : uint64 array of shape (n_rows,), optional
+        Of each row, where `bits` are those of blocks.
     """
 
     bits: NDArray[np.uint64]
+    own: NDArray[np.uint64] | None = None
 
     def chunks(self, n_chunks: NDArray[np.int64]) -> NDArray[np.int64]:
         """The chunk of each row, of as many as its group has, shape (n_rows,)."""
@@ -39,11 +43,15 @@ class Dealt:
 
     @property
     def keys(self) -> NDArray[np.uint32]:
-        """Rows with the smallest are in the sample; those below a share of 2^32 are left out of the sums."""
-        return (self.bits >> np.uint64(32)).astype(np.uint32)
+        """Rows with the smallest are in the sample."""
+        return _upper(self.bits if self.own is None else self.own)
 
     def left_out(self, share: float) -> NDArray[np.bool_]:
-        """Which rows are left out of the sums."""
+        """Which rows, or blocks, are left out of the sums."""
+        return _upper(self.bits) < share * 2.0**32
+
+    def looked_at(self, share: float) -> NDArray[np.bool_]:
+        """Which rows bins are chosen from where none is left out of the sums."""
         return self.keys < share * 2.0**32
 
 
@@ -71,9 +79,16 @@ class Dealer:
         return Dealt(self._numbers.random_raw(count))
 
     def blocks(self, names: Any) -> Dealt:
-        """Rows of blocks, which go together wherever they stand; names of shape (n_rows,)."""
+        """Rows of blocks, which go to one chunk wherever they stand; names of shape (n_rows,)."""
         hashed = pd.util.hash_array(np.asarray(names), categorize=True)
-        return Dealt(_mixed(hashed ^ _mixed(np.full(1, self._seed, dtype=np.uint64))))
+        of_blocks = _mixed(hashed ^ _mixed(np.full(1, self._seed, dtype=np.uint64)))
+        # Rows of one block have numbers of their own; where each is a block, they come from it alone.
+        turn = pd.Series(hashed).groupby(hashed).cumcount().to_numpy().astype(np.uint64)
+        return Dealt(of_blocks, np.where(turn == 0, of_blocks, _mixed(of_blocks ^ _mixed(turn))))
+
+
+def _upper(bits: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    return (bits >> np.uint64(32)).astype(np.uint32)
 
 
 def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:

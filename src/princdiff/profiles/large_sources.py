@@ -19,14 +19,21 @@ from princdiff.options import option
 from princdiff.profiles.counting import Dealing
 from princdiff.profiles.engines import open_source
 from princdiff.profiles.profile_file import is_profile, load_profile
-from princdiff.profiles.profiling import DEFAULT_SAMPLE, Profile, profile, refuse_other_bins, together
+from princdiff.profiles.profiling import (
+    DEFAULT_SAMPLE,
+    CrossingBlocks,
+    Profile,
+    profile,
+    refuse_crossing_blocks,
+    refuse_other_bins,
+    together,
+)
 
 # Rows of parquet files from which sums are compared: 10^6 x 20 took 113 s of processor by rows, 10 s by sums.
 _MANY_ROWS = 1_000_000
 # Options that are settled when a profile is made; what others must be (or None) where one is made unasked.
 _SETTLED = ("groups", "features", "exclude", "blocks", "covariates", "sample_weight")
 _PLAIN = {
-    "blocks": (),
     "covariates": (),
     "sample_weight": (),
     "missing": ("error", "impute"),
@@ -37,6 +44,7 @@ _PLAIN = {
     "show_rows": (0,),
     "checkpoint": (),
     "scale": ("pooled",),
+    "permute": ("auto", "whole"),
 }
 # Modules of libraries whose tables nothing else here reads.
 _ENGINES = ("pyspark", "ray", "duckdb", "ibis")
@@ -68,10 +76,15 @@ def profile_of_sources(X: Any, Y: Any, groups: Any, reading: Mapping[str, Any], 
         return profiles_of(X, Y, run)
     if not all(_is_plain(reading.get(name), plain) for name, plain in _PLAIN.items()):
         return None
-    if not worth_profiles(X, Y, groups):
+    if not isinstance(reading.get("blocks"), str | None) or not worth_profiles(X, Y, groups):
         return None
-    about_columns = {name: reading.get(name) for name in ("features", "exclude")}
-    found = profiles_of_tables(X, Y, groups, about_columns, run)
+    about_columns = {name: reading.get(name) for name in ("features", "exclude", "blocks")}
+    try:
+        found = profiles_of_tables(X, Y, groups, about_columns, run)
+    except CrossingBlocks:
+        if any(map(_only_engines_read, (X, Y))):
+            raise
+        return None
     if reading.get("missing", "error") == "error":
         refuse_gaps(found)
     return found
@@ -192,7 +205,7 @@ def profiles_of_tables(
     groups : str, optional
         Column with the groups, where there is one table.
     about_columns : dict
-        ``features`` and ``exclude``.
+        ``features``, ``exclude`` and the column of ``blocks``.
     run : Run
         Seed and progress.
 
@@ -205,9 +218,11 @@ def profiles_of_tables(
     names = [Path(one).stem if isinstance(one, (str, Path)) else place for one, place in ((X, "X"), (Y, "Y"))]
     names = names if names[0] != names[1] else ["X", "Y"]
     engines = {name: open_source(one, progress=run.progress) for name, one in zip(names, (X, Y), strict=True)}
-    dealing = Dealing(run.seed, sample_rows=DEFAULT_SAMPLE)
+    dealing = Dealing(run.seed, sample_rows=DEFAULT_SAMPLE, blocks=about_columns["blocks"])
     parts = together(engines, dealing, about_columns["features"], about_columns["exclude"])
-    return reduce(add, [replace(part, grouped=True) for part in parts])
+    found = reduce(add, [replace(part, grouped=True) for part in parts])
+    refuse_crossing_blocks(found)
+    return found
 
 
 def refuse_gaps(found: Profile) -> None:

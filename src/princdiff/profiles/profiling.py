@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from princdiff.data import parameters
 from princdiff.data.run import seed_from
@@ -50,6 +51,8 @@ class Profile:
         Whether groups were told apart; otherwise the profile is of one group.
     about : dict
         How rows were dealt: seed, share left out, shares kept of thinned groups, column of blocks.
+    blocks : dict of str to uint64 arrays
+        Random numbers of the blocks of each group, while groups are told apart; not saved.
 
     Examples
     --------
@@ -72,6 +75,7 @@ class Profile:
     sample_rows: int
     grouped: bool
     about: dict[str, Any]
+    blocks: dict[str, NDArray[np.uint64]] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -99,9 +103,16 @@ class Profile:
         if not self.grouped:
             name = next(iter(self.groups))
             others = other.renamed(name)
-        counted = Counted(mine.groups, mine.sample) + Counted(others.groups, others.sample)
+        counted = Counted(mine.groups, mine.sample, mine.blocks)
+        counted = counted + Counted(others.groups, others.sample, others.blocks)
         rows = min(self.sample_rows, other.sample_rows)
-        return replace(self, groups=counted.groups, sample=counted.sample.cut(rows), sample_rows=rows)
+        return replace(
+            self,
+            groups=counted.groups,
+            sample=counted.sample.cut(rows),
+            sample_rows=rows,
+            blocks=counted.blocks,
+        )
 
     def renamed(self, name: str) -> Profile:
         """The same profile of one group, called otherwise."""
@@ -110,7 +121,8 @@ class Profile:
         (old, sums), sample = next(iter(self.groups.items())), self.sample
         if old in sample.rows:
             sample = SampledRows({name: sample.rows[old]}, {name: sample.keys[old]})
-        return replace(self, groups={name: sums}, sample=sample)
+        blocks = {name: bits for bits in self.blocks.values()}
+        return replace(self, groups={name: sums}, sample=sample, blocks=blocks)
 
     def of_two(self, group: str, others: Sequence[str], called: str) -> Profile:
         """The profile of a group, and of some others as one.
@@ -235,6 +247,7 @@ def profile(
         group=groups,
         label="" if groups else engine.label,
         blocks=blocks,
+        every_row=blocks is not None and groups is not None and like is None,
     )
     if like is not None:
         if features is not None or exclude is not None:
@@ -244,23 +257,49 @@ def profile(
     dealing = replace(dealing, share=share_left_out(engine.n_rows))
     seen = look(engine, dealing, columns_to_read(engine, features, [*(exclude or ()), *left_out]))
     ruler = ruler_of(seen, features, left_out)
-    return _counted(
-        engine, ruler, with_chunks(dealing, {name: len(keys) for name, keys in seen.keys.items()})
-    )
+    about_rows = {name: len(keys) for name, keys in seen.keys.items()}
+    found = _counted(engine, ruler, with_chunks(dealing, about_rows))
+    refuse_crossing_blocks(found)
+    return found
+
+
+class CrossingBlocks(ValueError):
+    """Blocks that cannot be relabelled as wholes."""
+
+
+def refuse_crossing_blocks(found: Profile) -> None:
+    """An error where blocks have rows of several groups: only whole blocks are relabelled."""
+    several = crossing_blocks(found)
+    if several:
+        raise CrossingBlocks(
+            f"{several} blocks of column {found.about['blocks']!r} have rows of several groups, and a "
+            "profile relabels whole blocks only: compare the rows, "
+            "princdiff.compare(table, groups=..., blocks=...)"
+        )
+
+
+def crossing_blocks(found: Profile) -> int:
+    """How many blocks have rows of several groups."""
+    if not found.blocks:
+        return 0
+    _, times = np.unique(np.concatenate(list(found.blocks.values())), return_counts=True)
+    return int((times > 1).sum())
 
 
 def together(
     engines: Mapping[str, TableEngine], dealing: Dealing, features: Any, exclude: Any
 ) -> list[Profile]:
     """Profiles of several tables, one group each, with bins from rows of all that are left out of all."""
+    dealing = replace(dealing, every_row=dealing.blocks is not None)
+    exclude = [*(exclude or ()), *([dealing.blocks] if dealing.blocks else [])]
     sizes = [engine.n_rows for engine in engines.values()]
     known = [size for size in sizes if size is not None]
     dealing = replace(dealing, share=share_left_out(sum(known) if len(known) == len(sizes) else None))
     seen = SampledRows()
     for name, engine in engines.items():
         own = replace(dealing, label=name)
-        seen = seen + look(engine, own, columns_to_read(engine, features, exclude or ()))
-    ruler = ruler_of(seen, features)
+        seen = seen + look(engine, own, columns_to_read(engine, features, exclude))
+    ruler = ruler_of(seen, features, exclude)
     if len(known) == len(sizes):
         dealing = with_chunks(dealing, dict(zip(engines, known, strict=True)))
     return [_counted(engine, ruler, replace(dealing, label=name)) for name, engine in engines.items()]
@@ -361,4 +400,4 @@ def _counted(engine: TableEngine, ruler: Ruler, dealing: Dealing) -> Profile:
     }
     groups = {name: found.groups[name] for name in sorted(found.groups)}
     sample = found.sample.cut(dealing.sample_rows)
-    return Profile(ruler, groups, sample, dealing.sample_rows, dealing.group is not None, about)
+    return Profile(ruler, groups, sample, dealing.sample_rows, dealing.group is not None, about, found.blocks)
