@@ -47,6 +47,7 @@ def compare(
     Y: Any = None,
     *,
     groups: Any = None,
+    reference: Any = None,
     features: list[str] | None = None,
     exclude: list[str] | None = None,
     n_features: int | str = "auto",
@@ -84,6 +85,10 @@ def compare(
         list of them, a pattern such as ``"big/*.parquet"``, or their folder.
     groups : str or array of shape (n_rows,), optional
         Column that holds the groups, or a label for each row.
+    reference : str or number, optional
+        The group that the others are compared with: changes are told from it to the other. Default: the first
+        table, or the first group, which is one called "control", "before" or the like, or else the first
+        category, number or name.
     features : list of str, optional
         Columns to compare; default all.
     exclude : list of str, optional
@@ -204,6 +209,7 @@ def compare(
         "missing": missing,
         "features": [features] if isinstance(features, str) else None if features is None else list(features),  # type: ignore[redundant-expr]
         "groups": groups if isinstance(groups, str) else None,
+        "reference": None if reference is None else str(reference),
         "random_state": _plain_seed(random_state if rng is None else rng),
         "time_budget": time_budget,
     }
@@ -225,7 +231,8 @@ def compare(
         return compare_profile(profile, options, run, clock, asked)
     with caught_warnings() as caught:
         budget = None if memory is None else parse_memory(memory)
-        prepared = prepare(X, Y, groups=groups, weights=sample_weight, memory=budget, **reading)
+        about = {"groups": groups, "weights": sample_weight, "reference": reference}
+        prepared = prepare(X, Y, memory=budget, **about, **reading)
     notes = (*prepared.notes, *_new_warnings(caught, prepared.notes))
     clock.done("reading")
     return compare_prepared(replace(prepared, notes=notes), options, run, clock, asked)
@@ -235,6 +242,8 @@ def compare_profile(
     profile: Profile, options: Options, run: Run, clock: Clock, asked: dict[str, Any]
 ) -> DifferenceResult:
     """Compare the groups of one profile."""
+    if asked.get("reference") is not None:
+        profile = profile.with_reference(asked["reference"])
     steps = partial(ProfileComparison, profile)
     return compare_prepared(prepared_sample(profile, run), options, run, clock, asked, steps)
 

@@ -26,7 +26,7 @@ from princdiff.tables import Prepared, prepare
 
 _READING = (
     "features", "exclude", "sample_weight", "blocks", "covariates", "missing", "missing_groups", "strict",
-    "min_rows", "dates",
+    "min_rows", "dates", "reference",
 )  # fmt: skip
 _RUNNING = ("random_state", "rng", "n_jobs", "time_budget")
 
@@ -85,12 +85,15 @@ def compare_groups(
     seed = how.pop("random_state", 0 if how.get("rng") is None else None)
     run = Run.from_options(seed, progress=progress, **how)
     chosen, reading = _sorted_options(options)
-    found: Profile | Prepared | None = profile_of_sources(X, None, groups, {**reading, **vars(chosen)}, run)
+    settled = {name: value for name, value in {**reading, **vars(chosen)}.items() if name != "reference"}
+    found: Profile | Prepared | None = profile_of_sources(X, None, groups, settled, run)
     if found is None:
         with caught_warnings() as caught:
             found = prepare(X, groups=groups, **reading)
         warn_again(caught)
         refuse_small_groups(found.codes, found.groups)
+    elif isinstance(found, Profile) and reading.get("reference") is not None:
+        found = found.with_reference(reading["reference"])
     names = tuple(found.groups)
     if len(names) < 3:
         raise ValueError(f"found {len(names)} groups; with two groups use princdiff.compare")

@@ -120,6 +120,7 @@ def test_demo(monkeypatch):
         (["--missing", "impute"], {"missing": "impute"}),
         ([], {"missing_groups": "error"}),
         (["--missing-groups", "drop"], {"missing_groups": "drop"}),
+        (["--reference", "b"], {"reference": "b"}),
         (["--strict"], {"strict": True}),
         (["--min-rows", "30"], {"min_rows": 30}),
         (["--certify"], {"certify": True}),

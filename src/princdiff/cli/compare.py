@@ -102,6 +102,7 @@ def add_table_options(rows: argparse._ActionsContainer, *, grouped: bool) -> Non
     """Which rows and columns are compared."""
     if grouped:
         rows.add_argument("--groups", metavar="COL", help="the column of one file that holds the groups")
+        rows.add_argument("--reference", metavar="GROUP", help="the group that the others are compared with")
     rows.add_argument(
         "--features",
         metavar="A,B,C",
@@ -137,13 +138,8 @@ def add_table_options(rows: argparse._ActionsContainer, *, grouped: bool) -> Non
     )
     if not grouped:
         return
-    rows.add_argument(
-        "--missing-groups",
-        choices=("error", "drop"),
-        default="error",
-        metavar="HOW",
-        help="rows without a group: error (default), drop (leave them out)",
-    )
+    # Named by the message that it helps with.
+    rows.add_argument("--missing-groups", choices=("error", "drop"), default="error", help=argparse.SUPPRESS)
     rows.add_argument("--sample-weight", "--weights", metavar="COL", help="column of row weights")
     rows.add_argument("--blocks", metavar="COL", help="column of pairs, strata or donors")
     rows.add_argument(
@@ -267,6 +263,7 @@ def _run(arguments: argparse.Namespace) -> int:
             *_tables(arguments),
             groups=arguments.groups,
             missing_groups=arguments.missing_groups,
+            reference=arguments.reference,
             memory=arguments.memory,
             checkpoint=arguments.checkpoint,
             blocks=arguments.blocks,

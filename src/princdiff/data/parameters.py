@@ -315,6 +315,7 @@ RULES: dict[str, Rule] = {
     "subsample": Either(Whole(100), "auto", None),
     "features": Either(Names(), None),
     "exclude": Either(Names(), None),
+    "reference": Either(Text(), Number(), None),
     "strict": _FLAG,
     "min_rows": Either(_COUNT, None),
     "select": _FLAG,

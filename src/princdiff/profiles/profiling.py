@@ -19,6 +19,7 @@ from princdiff.profiles.engines import TableEngine, open_source
 from princdiff.profiles.group_sums import GroupSums
 from princdiff.profiles.ruler import Ruler, make_ruler
 from princdiff.profiles.sampled_rows import SampledRows
+from princdiff.tables.group_order import in_order_of_names, place_of
 
 # Chunks of a group: more bring little power, and cost memory and space; see docs/explanation/promises.md.
 DEFAULT_CHUNKS = 128
@@ -113,6 +114,12 @@ class Profile:
             sample_rows=rows,
             blocks=counted.blocks,
         )
+
+    def with_reference(self, reference: str) -> Profile:
+        """The same profile with the group first that the others are compared with."""
+        names = list(self.groups)
+        first = names.pop(place_of(names, reference))
+        return replace(self, groups={name: self.groups[name] for name in (first, *names)})
 
     def renamed(self, name: str) -> Profile:
         """The same profile of one group, called otherwise."""
@@ -398,6 +405,6 @@ def _counted(engine: TableEngine, ruler: Ruler, dealing: Dealing) -> Profile:
         "blocks": dealing.blocks,
         "source": engine.label,
     }
-    groups = {name: found.groups[name] for name in sorted(found.groups)}
+    groups = {name: found.groups[name] for name in in_order_of_names(list(found.groups))}
     sample = found.sample.cut(dealing.sample_rows)
     return Profile(ruler, groups, sample, dealing.sample_rows, dealing.group is not None, about, found.blocks)

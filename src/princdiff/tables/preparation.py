@@ -203,6 +203,8 @@ class Reading:
         Budget in bytes: tables that would not fit are kept in files.
     min_rows : int, optional
         Rows that every group must have, those dropped for missing values aside.
+    reference : str or number, optional
+        The group that the others are compared with.
     """
 
     groups: Any = None
@@ -217,6 +219,7 @@ class Reading:
     strict: bool = False
     memory: int | None = None
     min_rows: int | None = None
+    reference: Any = None
 
     def __post_init__(self) -> None:
         check_choice("missing", self.missing, ("error", "impute", "drop"))
@@ -234,7 +237,7 @@ def prepare(X: Any, Y: Any = None, **options: Any) -> Prepared:
         (also .gz), parquet, feather, npz, npy, h5ad, zarr. Sparse tables stay sparse.
     **options
         Fields of `Reading`: groups, features, exclude, weights, blocks, covariates, missing,
-        missing_groups, dates, strict, memory, min_rows.
+        missing_groups, dates, strict, memory, min_rows, reference.
 
     Returns
     -------
@@ -283,6 +286,7 @@ def prepare(X: Any, Y: Any = None, **options: Any) -> Prepared:
         reading.covariates,
         reading.missing_groups,
     )
+    roles = roles.with_reference(reading.reference)
     before = roles
     if layout.kept is not None:
         tables = [table.take_rows(layout.kept) for table in tables]

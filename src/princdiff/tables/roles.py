@@ -22,6 +22,7 @@ from princdiff.tables.column_types import Rules
 from princdiff.tables.column_values import level_name, read_column
 from princdiff.tables.encoding import codings_of, expand, feature_names
 from princdiff.tables.frames import Table, decoded, listed, plural, suggestion
+from princdiff.tables.group_order import order_of_labels, with_reference
 from princdiff.tables.levels import OTHER
 from princdiff.tables.pooled_columns import bad_cells, gather
 from princdiff.tables.readers import read, stem
@@ -106,6 +107,11 @@ class Roles:
     covariate_names: tuple[str, ...] = ()
     gaps: dict[str, NDArray] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+
+    def with_reference(self, reference: Any) -> Roles:
+        """The same with the group first that the others are compared with."""
+        codes, groups = with_reference(self.codes, self.groups, reference)
+        return replace(self, codes=codes, groups=groups)
 
     def take_rows(self, kept: NDArray[np.intp]) -> Roles:
         """The roles of some of the rows, none of which has a gap."""
@@ -273,7 +279,7 @@ def group_codes(labels: pd.Series, where: Callable[[int], str]) -> tuple[NDArray
     codes : array of shape (n_rows,), dtype uint8
         Group of each row.
     names : tuple of str
-        Group names: categories in their order, other labels sorted.
+        Group names, in the order of `order_of_labels`.
 
     Examples
     --------
@@ -306,7 +312,7 @@ def group_codes(labels: pd.Series, where: Callable[[int], str]) -> tuple[NDArray
             f"groups {alike[0]!r} and {alike[1]!r} differ in capitals only, and count as two",
             stacklevel=2,
         )
-    order = _label_order(labels, list(values), names)
+    order = order_of_labels(labels, list(values), names)
     codes = np.argsort(order)[found].astype(np.uint8)
     return codes, tuple(names[position] for position in order)
 
@@ -351,16 +357,6 @@ def _labelled(labels: pd.Series, layout: Layout, notes: list[str]) -> tuple[pd.S
     notes.append(f"{len(missing)} of {plural(len(labels), 'row')} left out: they have no group.")
     kept = np.delete(np.arange(len(labels)), missing)
     return labels.iloc[kept].reset_index(drop=True), replace(layout, kept=kept)
-
-
-def _label_order(labels: pd.Series, values: list[Any], names: list[str]) -> list[int]:
-    if isinstance(labels.dtype, pd.CategoricalDtype):
-        place = {level: position for position, level in enumerate(labels.cat.categories)}
-        return sorted(range(len(values)), key=lambda position: place[values[position]])
-    try:
-        return sorted(range(len(values)), key=lambda position: values[position])
-    except TypeError:
-        return sorted(range(len(values)), key=lambda position: names[position])
 
 
 # Weights and covariates -------------------------------------------------------------------------------------
