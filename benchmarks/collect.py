@@ -11,7 +11,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.harness import RESULTS
+from benchmarks.sections import RESULTS
 
 # name of the section, what it shows, module that writes it
 INDEX = {

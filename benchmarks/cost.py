@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from benchmarks.harness import Section, parse
+from benchmarks.sections import Section, parse
 from princdiff import (
     PDA,
     SPARDA,

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import binom
 
-from benchmarks.harness import Section, parse
+from benchmarks.sections import Section, parse
 from princdiff import permutation_test
 
 CELLS = [(12, 4), (20, 4), (40, 4), (40, 10), (40, 15), (100, 30)]

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from benchmarks import harness
+from benchmarks import sections
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def run(name: str, options: argparse.Namespace) -> None:
     """Run one script and write its section."""
     printed = SECTIONS[name]
     arguments = printed.quick if options.quick else printed.full
-    section = harness.Section(name, printed.title, options)
+    section = sections.Section(name, printed.title, options)
     page, seconds = _printed_by([sys.executable, "-m", printed.module, *arguments])
     section.say(f"`python -m {' '.join((printed.module, *arguments))}`:")
     section.show(_as_part(page))
@@ -125,7 +125,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     def add(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("sections", nargs="*", default=list(SECTIONS), help=", ".join(SECTIONS))
 
-    options = harness.parse(__doc__, argv, seeds=1, quick_seeds=1, add=add)
+    options = sections.parse(__doc__, argv, seeds=1, quick_seeds=1, add=add)
     together = [name for name in options.sections if not SECTIONS[name].alone]
     with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
         for done in [pool.submit(run, name, options) for name in together]:

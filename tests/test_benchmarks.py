@@ -19,7 +19,7 @@ from sklearn.linear_model import ElasticNet
 from sklearn.svm import LinearSVC
 from sklearn.utils import Bunch
 
-from benchmarks import collect, harness, sparse_paths, two_sample
+from benchmarks import collect, sections, sparse_paths, two_sample
 from benchmarks.paper import fig1b, fig1c
 from princdiff import permutation_test
 
@@ -276,15 +276,15 @@ def test_results_name_what_was_not_run(tmp_path):
 def test_interval_is_students():
     values = [0.3, 0.1, 0.4, 0.15]
     low, high = ttest_1samp(values, 0).confidence_interval(0.95)
-    assert harness.mean_interval(values) == pytest.approx((np.mean(values), low, high))
-    assert harness.mean_interval([0.2, 0.2]) == (0.2, 0.2, 0.2)
+    assert sections.mean_interval(values) == pytest.approx((np.mean(values), low, high))
+    assert sections.mean_interval([0.2, 0.2]) == (0.2, 0.2, 0.2)
 
 
 def test_options_keep_quick_runs_apart():
-    quick, full = (harness.parse("", argv, seeds=7, quick_seeds=2) for argv in (["--quick"], []))
+    quick, full = (sections.parse("", argv, seeds=7, quick_seeds=2) for argv in (["--quick"], []))
     assert isinstance(full, argparse.Namespace)
     assert (len(full.seeds), len(quick.seeds)) == (7, 2)
-    assert full.out == harness.RESULTS and quick.out != full.out
+    assert full.out == sections.RESULTS and quick.out != full.out
 
 
 def cosine(a: np.ndarray, b: np.ndarray) -> float:

@@ -24,7 +24,7 @@ from scipy.special import digamma, polygamma
 from scipy.stats import t as student
 
 import princdiff
-from benchmarks.harness import Section, parse
+from benchmarks.sections import Section, parse
 from princdiff.datasets import load_zeisel
 
 # Genes of the paper's tables, with their place there.

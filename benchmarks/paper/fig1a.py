@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 
-from benchmarks import harness
+from benchmarks import sections
 from benchmarks.search import grid_optimum, values_of
 from princdiff import PDA, relax
 from princdiff.data.labels import Labels
@@ -106,7 +106,7 @@ def draw(result: dict, settings: dict) -> plt.Figure:
         "RELAX, then tightening", end[1:], (0.98, 0.97), textcoords="axes fraction", color="#c0392b",
         fontsize=9, va="top", ha="right", arrowprops={"arrowstyle": "-", "color": "#c0392b"},
     )  # fmt: skip
-    axes.add_patch(plt.Circle((0, 0), 1, fill=False, color=harness.INK, linewidth=0.6))
+    axes.add_patch(plt.Circle((0, 0), 1, fill=False, color=sections.INK, linewidth=0.6))
     axes.set(xlabel="second weight", ylabel="third weight", aspect="equal")
     axes.set(xticks=[-1, -0.5, 0, 0.5, 1], yticks=[-1, -0.5, 0, 0.5, 1])
     axes.set_title("Divergence over directions (first weight from unit length)", fontsize=10)
@@ -114,9 +114,9 @@ def draw(result: dict, settings: dict) -> plt.Figure:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    options = harness.parse(__doc__, argv, seeds=20, quick_seeds=2)
+    options = sections.parse(__doc__, argv, seeds=20, quick_seeds=2)
     settings = SETTINGS["quick" if options.quick else "full"]
-    section = harness.Section("fig1a", "Fig. 1a: a problem with a poor local optimum", options)
+    section = sections.Section("fig1a", "Fig. 1a: a problem with a poor local optimum", options)
     results = [repeat(seed, settings) for seed in options.seeds]
     section.figure(
         draw(results[0], settings),

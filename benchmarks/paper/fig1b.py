@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 
-from benchmarks import harness
+from benchmarks import sections
 from benchmarks.sparse_paths import logistic_lasso, sparse_lda, sparse_pca
 from princdiff import SPARDA, select_features
 from princdiff.data.labels import Labels
@@ -159,7 +159,7 @@ def complete_selections(options: object, settings: dict) -> list[tuple[str, int,
     for subset in settings["subsets"] if settings["selection"] else ():
         data = load_madelon(options.data, subset=subset)
         seed = options.seeds[0]
-        result, seconds = harness.seconds_of(
+        result, seconds = sections.seconds_of(
             select_features,
             data.data,
             data.target,
@@ -172,7 +172,7 @@ def complete_selections(options: object, settings: dict) -> list[tuple[str, int,
     return results
 
 
-def compare(section: harness.Section, found: dict, most: int) -> None:
+def compare(section: sections.Section, found: dict, most: int) -> None:
     for name in SCALES:
         whole = found[name]["whole"]
         section.say(
@@ -239,10 +239,10 @@ def half_verdict(parts: dict, sizes: list[int]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    options = harness.parse(__doc__, argv, seeds=3, quick_seeds=1, needs="madelon.npz")
+    options = sections.parse(__doc__, argv, seeds=3, quick_seeds=1, needs="madelon.npz")
     settings = SETTINGS["quick" if options.quick else "full"]
     warnings.simplefilter("ignore", UserWarning)
-    section = harness.Section("fig1b", "Fig. 1b: MADELON, relevant features found", options)
+    section = sections.Section("fig1b", "Fig. 1b: MADELON, relevant features found", options)
     data = load_madelon(options.data, subset=settings["subsets"][0])
     X, y, most = data.data, (data.target > 0).astype(np.uint8), settings["most"]
     first = options.first_seed

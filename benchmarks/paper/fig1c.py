@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from benchmarks import harness, two_sample
+from benchmarks import sections, two_sample
 from princdiff import permutation_test
 from princdiff.data.problem import Problem, Run
 from princdiff.datasets import make_block_gaussians
@@ -183,10 +183,10 @@ def stored(place: Path) -> pd.DataFrame:
 def paired(table: pd.DataFrame, method: str, d: int) -> tuple[float, float, float]:
     """Our adaptive test's p-value minus the other's, same data and permutations: mean, 95 % interval."""
     wide = table[table.d == d].pivot(index="seed", columns="method", values="pvalue")
-    return harness.mean_interval((wide[OURS] - wide[method]).to_numpy())
+    return sections.mean_interval((wide[OURS] - wide[method]).to_numpy())
 
 
-def report(section: harness.Section, table: pd.DataFrame, n_permutations: int) -> None:
+def report(section: sections.Section, table: pd.DataFrame, n_permutations: int) -> None:
     differ, null, plain = (table[table.kind == kind] for kind in (*FIRST_SEED, "attribution"))
     sizes = sorted(differ.d.unique())
     repetitions = table.seed.nunique()
@@ -277,7 +277,7 @@ def _against_paper(means: pd.DataFrame, at_level: pd.Series) -> str:
     )
 
 
-def report_pairs(section: harness.Section, differ: pd.DataFrame, sizes: list[int]) -> None:
+def report_pairs(section: sections.Section, differ: pd.DataFrame, sizes: list[int]) -> None:
     section.say(
         "Paired differences of p-values, our adaptive test minus the other method, same data and "
         "permutations: mean [95 % interval]. Negative is in our favour; **bold** where the interval is "
@@ -303,7 +303,7 @@ def report_pairs(section: harness.Section, differ: pd.DataFrame, sizes: list[int
         section.say("None is significantly against us.")
 
 
-def report_null(section: harness.Section, null: pd.DataFrame, sizes: list[int]) -> None:
+def report_null(section: sections.Section, null: pd.DataFrame, sizes: list[int]) -> None:
     count = int(len(null) / null.method.nunique())
     tail = 0.01 / null.method.nunique() / 2
     low, high = binom.ppf(tail, count, LEVEL) / count, binom.ppf(1 - tail, count, LEVEL) / count
@@ -356,17 +356,17 @@ def draw(differ: pd.DataFrame, null: pd.DataFrame) -> plt.Figure:
     panels[0].set_ylim(0, None)
     panels[1].set_ylim(-0.03, 1.03)
     panels[2].set_ylim(-0.03, 1.03)
-    panels[2].axhline(LEVEL, color=harness.INK, lw=0.8)
+    panels[2].axhline(LEVEL, color=sections.INK, lw=0.8)
     handles, names = panels[0].get_legend_handles_labels()
     figure.legend(handles[::-1], names[::-1], loc="outside right center", fontsize=8.5, frameon=False)
     return figure
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    options = harness.parse(__doc__, argv, seeds=20, quick_seeds=2, redraw=True)
+    options = sections.parse(__doc__, argv, seeds=20, quick_seeds=2, redraw=True)
     settings = SETTINGS["quick" if options.quick else "full"]
     warnings.simplefilter("ignore", UserWarning)
-    section = harness.Section("fig1c", "Fig. 1c: power as irrelevant features are added", options)
+    section = sections.Section("fig1c", "Fig. 1c: power as irrelevant features are added", options)
     place = options.out / "fig1c.csv"
     stamp = place.with_suffix(".stamp")
     if options.redraw:

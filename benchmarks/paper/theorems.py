@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.stats import spearmanr
 
-from benchmarks import harness
+from benchmarks import sections
 from benchmarks.search import values_of
 from princdiff import PDA, SPARDA, relax
 
@@ -77,7 +77,7 @@ def in_ball(n: int, d: int, rng: np.random.Generator, tilt: float = 0.0) -> np.n
 # ---------------------------------------------------------------------------------------------
 
 
-def concentration(section: harness.Section, settings: dict, first: int, axes: plt.Axes) -> None:
+def concentration(section: sections.Section, settings: dict, first: int, axes: plt.Axes) -> None:
     d, tilt = 5, 0.9
     rng = np.random.default_rng([first, 1])
     large = [in_ball(settings["population"], d, rng, t)[:, 0] for t in (0.0, tilt)]
@@ -111,7 +111,7 @@ def concentration(section: harness.Section, settings: dict, first: int, axes: pl
         f"The bound {'holds' if held else 'is BROKEN'} at every n; it is looser than the divergence itself "
         f"until n is above {16 * np.log(80) / delta**2:.0f} rows, so it has much room to spare."
     )
-    axes.plot(settings["rows"], bounds, "--", color=harness.INK, label="epsilon of the theorem")
+    axes.plot(settings["rows"], bounds, "--", color=sections.INK, label="epsilon of the theorem")
     axes.plot(settings["rows"], observed, "o-", color="#c0392b", label="shortfall, 95 % quantile")
     axes.axhline(0, color="#cccccc", lw=0.8)
     axes.set(xscale="log", xlabel="rows a group", title="1. Concentration of the optimum")
@@ -119,7 +119,7 @@ def concentration(section: harness.Section, settings: dict, first: int, axes: pl
     axes.legend(fontsize=8, frameon=False)
 
 
-def equality(section: harness.Section, settings: dict, first: int, axes: plt.Axes) -> None:
+def equality(section: sections.Section, settings: dict, first: int, axes: plt.Axes) -> None:
     rng = np.random.default_rng([first, 2])
     table = np.empty((len(settings["features"]), len(settings["rows"])))
     for i, d in enumerate(settings["features"]):
@@ -179,7 +179,7 @@ def largest_t(X: np.ndarray, Y: np.ndarray) -> float:
     return float(np.abs(shares[0] - shares[1]).max())
 
 
-def ambient_distance(section: harness.Section, settings: dict, first: int, axes: plt.Axes) -> None:
+def ambient_distance(section: sections.Section, settings: dict, first: int, axes: plt.Axes) -> None:
     d, n = 3, 400
     rng = np.random.default_rng([first, 3])
     families = {"equal correlations": correlated, "common scale, no correlation": common_scale}
@@ -229,7 +229,7 @@ def ambient_distance(section: harness.Section, settings: dict, first: int, axes:
 # ---------------------------------------------------------------------------------------------
 
 
-def sparsistency(section: harness.Section, settings: dict, first: int, axes: plt.Axes) -> None:
+def sparsistency(section: sections.Section, settings: dict, first: int, axes: plt.Axes) -> None:
     k, misses, poor_searches = 3, 0, 0
     rows = []
     for d, shade in zip(settings["sparse_features"], SHADES[::2], strict=False):
@@ -289,7 +289,7 @@ def conditions(n: int, rng: np.random.Generator, d: int = 8) -> dict[str, np.nda
     }
 
 
-def tightness(section: harness.Section, settings: dict, first: int, axes: plt.Axes) -> None:
+def tightness(section: sections.Section, settings: dict, first: int, axes: plt.Axes) -> None:
     collected: dict = {}
     for n in settings["relax_rows"]:
         for draw in range(settings["relax_draws"]):
@@ -327,9 +327,9 @@ def tightness(section: harness.Section, settings: dict, first: int, axes: plt.Ax
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    options = harness.parse(__doc__, argv, seeds=1, quick_seeds=1)
+    options = sections.parse(__doc__, argv, seeds=1, quick_seeds=1)
     settings = SETTINGS["quick" if options.quick else "full"]
-    section = harness.Section("theorems", "The theorems, as simulations", options)
+    section = sections.Section("theorems", "The theorems, as simulations", options)
     figure, panels = plt.subplots(2, 3, figsize=(13, 7.4), constrained_layout=True)
     parts = (concentration, equality, ambient_distance, sparsistency, tightness)
     for part, axes in zip(parts, panels.flat, strict=False):

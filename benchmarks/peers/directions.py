@@ -14,7 +14,7 @@ import numpy as np
 import ot
 from threadpoolctl import threadpool_limits
 
-from benchmarks import harness
+from benchmarks import sections
 from benchmarks.relax import madelon, ten_columns
 from princdiff import PDA
 from princdiff.datasets import make_block_gaussians, make_gaussian_pair
@@ -85,10 +85,10 @@ def draw(rows: dict, projections: Sequence[int]) -> plt.Figure:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    options = harness.parse(__doc__, argv, seeds=3, quick_seeds=1)
+    options = sections.parse(__doc__, argv, seeds=3, quick_seeds=1)
     settings = SETTINGS["quick" if options.quick else "full"]
     projections = settings["projections"]
-    section = harness.Section("peers-directions", "Peers: the best direction (POT)", options)
+    section = sections.Section("peers-directions", "Peers: the best direction (POT)", options)
     rows: dict = {}
     with threadpool_limits(1):
         for seed in options.seeds:

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from threadpoolctl import threadpool_limits
 
-from benchmarks import harness
+from benchmarks import sections
 from benchmarks.divergences import KINDS, N_FEATURES, N_PLANTED, planted
 from benchmarks.sparse_paths import logistic_lasso, sparse_pca
 from princdiff import SPARDA
@@ -52,9 +52,9 @@ METHODS = {
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    options = harness.parse(__doc__, argv, seeds=10, quick_seeds=1)
+    options = sections.parse(__doc__, argv, seeds=10, quick_seeds=1)
     settings = SETTINGS["quick" if options.quick else "full"]
-    section = harness.Section("peers-features", "Peers: features found (scikit-learn)", options)
+    section = sections.Section("peers-features", "Peers: features found (scikit-learn)", options)
     found: dict = {}
     with threadpool_limits(1):
         for seed in options.seeds:

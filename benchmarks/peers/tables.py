@@ -22,7 +22,7 @@ import pandas as pd
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from benchmarks import harness
+from benchmarks import sections
 from princdiff import SPARDA
 from princdiff.statistics.split import split_test
 
@@ -32,7 +32,7 @@ SETTINGS = {
 }
 N_CHANGED, CORRELATION = 50, 0.5
 # alibi-detect needs NumPy below 2: `make peers` gives it an environment of its own.
-ALIBI_PYTHON = harness.HERE.parent / "build" / "alibi" / "bin" / "python"
+ALIBI_PYTHON = sections.HERE.parent / "build" / "alibi" / "bin" / "python"
 
 
 def make_cells(shape: tuple[int, int], rng: np.random.Generator) -> tuple[sp.csr_matrix, np.ndarray]:
@@ -66,7 +66,7 @@ def timed(function: Callable[[], Any]) -> tuple[Any, float]:
     return result, min(spent)
 
 
-def cells_table(section: harness.Section, shape: tuple[int, int], seed: int) -> None:
+def cells_table(section: sections.Section, shape: tuple[int, int], seed: int) -> None:
     X, y = make_cells(shape, np.random.default_rng([23, seed]))
     rows = []
     fit, seconds = timed(
@@ -118,7 +118,7 @@ def cells_table(section: harness.Section, shape: tuple[int, int], seed: int) -> 
         section.say(f"**Faster than ours**: {', '.join(faster)}; each ranks genes one at a time.")
 
 
-def rows_table(section: harness.Section, n: int, seed: int) -> None:
+def rows_table(section: sections.Section, n: int, seed: int) -> None:
     frame, y = make_rows(n, np.random.default_rng([29, seed]))
     half = n // 2
     X = frame.to_numpy()
@@ -189,11 +189,11 @@ def alibi_rows(reference: np.ndarray, rows: np.ndarray, ours: float) -> list[lis
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    options = harness.parse(__doc__, argv, seeds=1, quick_seeds=1)
+    options = sections.parse(__doc__, argv, seeds=1, quick_seeds=1)
     settings = SETTINGS["quick" if options.quick else "full"]
     warnings.simplefilter("ignore")
     title = "Peers: large tables (scanpy, evidently, alibi-detect)"
-    section = harness.Section("peers-tables", title, options)
+    section = sections.Section("peers-tables", title, options)
     with threadpool_limits(1):
         cells_table(section, settings["cells"], options.first_seed)
         rows_table(section, settings["rows"], options.first_seed)

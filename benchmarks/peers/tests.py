@@ -15,7 +15,7 @@ import numpy as np
 from hyppo.ksample import DISCO, MMD, Energy
 from threadpoolctl import threadpool_limits
 
-from benchmarks import harness
+from benchmarks import sections
 from benchmarks.inference import difference
 from princdiff import permutation_test
 from princdiff.datasets import make_block_gaussians
@@ -69,10 +69,10 @@ METHODS = {
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    options = harness.parse(__doc__, argv, seeds=8, quick_seeds=2)
+    options = sections.parse(__doc__, argv, seeds=8, quick_seeds=2)
     settings = SETTINGS["quick" if options.quick else "full"]
     warnings.simplefilter("ignore")
-    section = harness.Section("peers-tests", "Peers: two-sample tests (hyppo)", options)
+    section = sections.Section("peers-tests", "Peers: two-sample tests (hyppo)", options)
     names = settings["problems"] or list(PROBLEMS)
     found: dict = {}
     with threadpool_limits(1):
