@@ -27,6 +27,7 @@ INDEX = {
         ("peers-tests", "Two-sample tests (hyppo)", "benchmarks.peers.tests"),
         ("peers-features", "Features found (scikit-learn)", "benchmarks.peers.features"),
         ("peers-tables", "Large tables (scanpy, evidently, alibi-detect)", "benchmarks.peers.tables"),
+        ("donors", "Genes of donors (pydeseq2, scanpy)", "benchmarks.donors"),
         ("power", "Power of the default test beside others", "benchmarks.evidence power"),
         ("learned", "Power with a learner in the test", "benchmarks.evidence learned"),
         ("mixed", "Mixed tables beside a test per column", "benchmarks.evidence mixed"),

@@ -12,7 +12,14 @@ import scipy.sparse as sp
 
 import princdiff
 from princdiff.singlecell.depth import cell_counts
-from princdiff.singlecell.donor_genes import Donors, GeneOptions, donor_genes
+from princdiff.singlecell.donor_genes import (
+    _SHARES,
+    Donors,
+    GeneOptions,
+    _discovery_rates,
+    _GeneFamily,
+    donor_genes,
+)
 
 N_GENES = 300
 MORE, SPREAD, PAIRED = range(0, 20), range(20, 26), (30, 31)
@@ -132,6 +139,61 @@ def test_the_table_of_pda_and_the_layout_of_scanpy():
         assert result["pvals_adj"]["ill"][place] == by_gene.loc[gene, "pvalue_adj"]
         assert np.sign(result["scores"]["ill"][place]) == (1 if place == 0 else -1)
         assert result["logfoldchanges"]["ill"][place] == by_gene.loc[gene, "logfoldchange"]
+
+
+def test_genes_alone_are_those_named_beside_a_direction():
+    cells = simulated(5)
+    options = {"blocks": "donor", "n_permutations": 19, "groups": "ill"}
+    princdiff.tl.pda(cells, "status", n_features=5, **options)
+    princdiff.tl.pda(cells, "status", n_components=0, key_added="alone", **options)
+    both, alone = (
+        princdiff.get.rank_genes_groups_df(cells, key=key).sort_values("names", ignore_index=True)
+        for key in ("pda", "alone")
+    )
+    pd.testing.assert_frame_equal(alone, both, rtol=1e-5, atol=1e-7)
+    assert "X_alone" not in cells.obsm
+    assert cells.uns["alone"]["names"]["ill"][:20].tolist() == cells.uns["pda"]["names"]["ill"][:20].tolist()
+    with pytest.raises(ValueError, match="n_components above 0"):
+        princdiff.get.pda_statistics(cells, "alone")
+    with pytest.raises(ValueError, match="needs n_permutations above 0"):
+        princdiff.tl.pda(cells, "status", n_components=0, n_permutations=0)
+
+
+def test_genes_of_cells_that_fewer_than_ten_show_are_not_tested():
+    """The rarest would rule the maximum: of the others as many are named as without them."""
+    cells = simulated(7, null=True, n_donors=2, n_cells=60)
+    ill = np.flatnonzero(cells.obs["status"] == "ill")
+    values = cells.X.toarray()
+    values[:, 0], values[ill[:9], 0] = 0.0, 3.0
+    cells.X = sp.csr_matrix(values)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        princdiff.tl.pda(cells, "status", n_components=0)
+    table = princdiff.get.rank_genes_groups_df(cells).set_index("names")
+    assert table.loc["0", "pvals"] == 1.0 and not table.loc["0", "selected"]
+    assert (table["pvals"] < 0.05).any()
+
+
+def test_one_list_of_several_kinds_is_that_of_weighted_hypotheses():
+    """Beside the definition of Benjamini and Hochberg, spelled out for all hypotheses of two comparisons."""
+    rng = np.random.default_rng(0)
+    sizes = {"mean": 40, "variability": 15, "co-expression": 60}
+    families = [
+        _GeneFamily(kind, np.arange(size), rng.random(size), rng.random(size) ** 4, np.ones(size))
+        for kind, size in sizes.items()
+        for _ in range(2)
+    ]
+    found = np.concatenate(_discovery_rates(families, 2))
+    total = sum(2 * size for size in sizes.values())
+    weights = np.concatenate(
+        [np.full(len(one.pvalues), _SHARES[one.kind] * total / (2 * len(one.pvalues))) for one in families]
+    )
+    assert weights.mean() == pytest.approx(1.0)
+    scaled = np.minimum(np.concatenate([one.pvalues for one in families]) / weights, 1.0)
+    rates = [
+        min(total * other / (scaled <= other).sum() for other in scaled[scaled >= one]) for one in scaled
+    ]
+    np.testing.assert_allclose(found, np.minimum(rates, 1.0))
 
 
 def test_unequal_depth_is_said_and_thinning_takes_it_out():

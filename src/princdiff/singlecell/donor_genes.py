@@ -126,54 +126,153 @@ def donor_genes(cells: CellCounts, names: NDArray, donors: Donors, options: Gene
         selected, reason ("mean", "variability", "co-expression with ...", or empty) and logfoldchange (to
         base 2, of the group over the reference; NaN where too few cells show the gene).
     """
-    counts, depth, error = cells.counts, cells.depth, options.error
+    return named_genes([tested_genes(cells, donors, options)], names, options.error)[0]
+
+
+@dataclass(frozen=True)
+class TestedGenes:
+    """Genes of one comparison, before the error is controlled.
+
+    Attributes
+    ----------
+    families : list of _GeneFamily
+        What was tested.
+    tested : int array
+        Which genes.
+    logfoldchange : array of shape (n_tested,)
+        To base 2, of the group over the reference.
+    """
+
+    families: list[_GeneFamily]
+    tested: NDArray[np.intp]
+    logfoldchange: NDArray[np.float64]
+
+
+def tested_genes(cells: CellCounts, donors: Donors, options: GeneOptions) -> TestedGenes:
+    """Test means, variability and co-expression of the genes that enough cells show.
+
+    Parameters
+    ----------
+    cells : CellCounts
+        Counts and depths.
+    donors : Donors
+        Units and their groups.
+    options : GeneOptions
+        Relabellings.
+
+    Returns
+    -------
+    TestedGenes
+    """
+    counts, depth = cells.counts, cells.depth
     shown = np.asarray((counts > 0).sum(axis=0)).ravel()
     tested = np.flatnonzero(shown >= max(FEWEST_CELLS, LEAST_SHARE * counts.shape[0]))
-    result = pd.DataFrame({"score": 0.0, "pvalue": 1.0, "pvalue_adj": 1.0}, index=range(len(names)))
-    result = result.assign(selected=False, reason="", logfoldchange=np.nan)
     if not len(tested):
-        return result
+        return TestedGenes([], tested, np.zeros(0))
     sums = _DonorSums.of(counts[:, tested], depth, donors)
     units = donors.units(max(options.n_permutations, FEWEST_PERMUTATIONS), options.seed)
     level = sums.log_means.mean(axis=0)
     even = without_trend(sums.log_means, level)
-    findings = [_GeneFamily("mean", tested, units.statistics(even))]
+    families = [_GeneFamily.of("mean", tested, units.statistics(even))]
     measured = np.flatnonzero(sums.total.mean(axis=0) >= _FEWEST_COUNTS)
     if sums.cells.min() >= _FEWEST_CELLS_OF_DONOR and len(measured) > 1:
         spread = without_trend(sums.excess_spread[:, measured], level[measured])
-        findings.append(_GeneFamily("variability", tested[measured], units.statistics(spread)))
+        families.append(_GeneFamily.of("variability", tested[measured], units.statistics(spread)))
         paired = _paired_genes(shown[tested], sums.total.sum(axis=0), counts.shape[0])
         if len(paired) > 1:
             few = LabelledUnits(units.labels[: _PAIR_LABELLINGS + 1], units.paired)
             correlations, pairs = _correlations(counts[:, tested[paired]], depth, donors)
-            findings.append(_GeneFamily("co-expression", tested[paired][pairs], few.statistics(correlations)))
-    for family in findings:
-        family.write(result, names, error)
-    result.loc[tested, "logfoldchange"] = -_difference(sums.log_means, donors)
-    result["selected"] = result["pvalue_adj"] <= 0.05
-    result.loc[~result["selected"], "reason"] = ""
-    return result
+            statistics = few.statistics(correlations)
+            families.append(_GeneFamily.of("co-expression", tested[paired][pairs], statistics))
+    return TestedGenes(families, tested, -_difference(sums.log_means, donors))
+
+
+def named_genes(found: list[TestedGenes], names: NDArray, error: str) -> list[pd.DataFrame]:
+    """Name genes of several comparisons, with one error control over all of them.
+
+    Parameters
+    ----------
+    found : list of TestedGenes
+        One for each comparison.
+    names : array of str of shape (n_genes,)
+        Genes, the same for all.
+    error : {"fdr", "fwer"}
+        What is controlled.
+
+    Returns
+    -------
+    list of DataFrame
+        For each comparison the columns of `donor_genes`.
+    """
+    families = [family for one in found for family in one.families]
+    if error == "fdr":
+        adjusted = _discovery_rates(families, len(found))
+    else:
+        adjusted = [np.minimum(family.family_wise * len(found), 1.0) for family in families]
+    each = iter(adjusted)
+    tables = []
+    for one in found:
+        table = pd.DataFrame({"score": 0.0, "pvalue": 1.0, "pvalue_adj": 1.0}, index=range(len(names)))
+        table = table.assign(selected=False, reason="", logfoldchange=np.nan)
+        for family in one.families:
+            family.write(table, names, next(each))
+        table.loc[one.tested, "logfoldchange"] = one.logfoldchange
+        table["selected"] = table["pvalue_adj"] <= 0.05
+        table.loc[~table["selected"], "reason"] = ""
+        tables.append(table)
+    return tables
+
+
+def _discovery_rates(families: list[_GeneFamily], n_comparisons: int) -> list[NDArray[np.float64]]:
+    """Benjamini and Hochberg over all hypotheses, weighted so that each kind has its share of the error.
+
+    One list names more than a list for each kind: what is clear in one kind leaves room in the others, as
+    the share of false ones is promised for all together.
+    """
+    if not families:
+        return []
+    count = sum(len(family.pvalues) for family in families)
+    weighted = [
+        family.pvalues * len(family.pvalues) * n_comparisons / (_SHARES[family.kind] * count)
+        for family in families
+    ]
+    adjusted = false_discovery_control(np.minimum(np.concatenate(weighted), 1.0))
+    return np.split(adjusted, np.cumsum([len(part) for part in weighted])[:-1])
 
 
 @dataclass(frozen=True)
 class _GeneFamily:
-    """Statistics of one kind, of genes or of pairs of genes."""
+    """What was found of genes, or of pairs of genes, in one respect.
+
+    Attributes
+    ----------
+    kind : str
+        Of `_SHARES`.
+    members : int array of shape (n_members,) or (n_members, 2)
+        Genes or pairs.
+    observed, pvalues, family_wise : array of shape (n_members,)
+        Statistics under the observed labelling, p-values pooled over members, and those of the largest one.
+    """
 
     kind: str
     members: NDArray[np.intp]
-    statistics: NDArray[np.float32]
+    observed: NDArray[np.float32]
+    pvalues: NDArray[np.float64]
+    family_wise: NDArray[np.float64]
 
-    def write(self, result: pd.DataFrame, names: NDArray, error: str) -> None:
+    @classmethod
+    def of(cls, kind: str, members: NDArray[np.intp], statistics: NDArray[np.float32]) -> _GeneFamily:
+        """From the statistics under all labellings, the observed one first."""
+        observed = statistics[0] * np.float32(1 - 1e-5)
+        largest = np.sort(statistics.max(axis=1))
+        reached = 1 - np.searchsorted(largest, observed) / len(largest)
+        pvalues = pooled_pvalues(statistics, _MOST_COUNTED if members.ndim == 2 else None)
+        return cls(kind, members, statistics[0].copy(), pvalues, np.minimum(reached / _SHARES[kind], 1.0))
+
+    def write(self, result: pd.DataFrame, names: NDArray, adjusted: NDArray[np.float64]) -> None:
         """Keep what is clearer than what other kinds have found of a gene."""
-        pvalues = pooled_pvalues(self.statistics, _MOST_COUNTED if self.members.ndim == 2 else None)
-        if error == "fdr":
-            adjusted = false_discovery_control(pvalues)
-        else:
-            largest = self.statistics.max(axis=1)
-            adjusted = (largest[:, None] >= self.statistics[0] * np.float32(1 - 1e-5)).mean(axis=0)
-        adjusted = np.minimum(adjusted / _SHARES[self.kind], 1.0)
         order = np.argsort(-adjusted, kind="stable")
-        for side in range(1 if self.members.ndim == 1 else 2):
+        for side in range(self.members.ndim):
             genes = self.members if self.members.ndim == 1 else self.members[:, side]
             # The last one of a gene is its clearest.
             best = pd.Series(order, index=genes[order]).groupby(level=0).last()
@@ -183,7 +282,7 @@ class _GeneFamily:
                 partners = names[self.members[better.to_numpy(), 1 - side]]
                 reason = [f"{self.kind} with {partner}" for partner in partners]
             columns = ["score", "pvalue", "pvalue_adj"]
-            found = [self.statistics[0, better], pvalues[better], adjusted[better]]
+            found = [self.observed[better], self.pvalues[better], adjusted[better]]
             result.loc[better.index, columns] = np.column_stack([np.asarray(part, float) for part in found])
             result.loc[better.index, "reason"] = reason
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,8 @@ def rank_genes_groups_df(
         By adjusted p-value, then p-value, then score. Columns group, names, scores (-log of an approximate
         p-value: any difference of the distribution counts, not of the mean only; it ranks genes of about the
         same p-value, and need not fall where adjusted p-values grow), pvals (1 + b) / (1 + B), pvals_adj
-        (family-wise over genes), selected and, for two groups, difference (of means).
+        (adjusted over genes, see ``error``), selected, reason and, for two groups, logfoldchanges (to base 2)
+        and difference (of means).
 
     Examples
     --------
@@ -102,7 +104,7 @@ def rank_genes_groups_df(
     0     2       0.02      True
     """
     parameters.check({"pval_cutoff": pval_cutoff}, pval_cutoff=Either(Number(0, 1, "both"), None))
-    table = pda_df(adata, key, group=group, component=1)
+    table = genes_of(adata, key, group)
     if table["pvalue"].isna().all():
         raise ValueError("genes were not tested; call princdiff.tl.pda with n_permutations")
     found = pd.DataFrame(
@@ -113,9 +115,11 @@ def rank_genes_groups_df(
             "pvals": table["pvalue"],
             "pvals_adj": table["pvalue_adj"],
             "selected": table["selected"],
+            "reason": table["reason"],
         }
     )
     if "mean_reference" in table:
+        found["logfoldchanges"] = table["logfoldchange"]
         found["difference"] = table["mean"] - table["mean_reference"]
     if pval_cutoff is not None:
         found = found[found["pvals_adj"] <= pval_cutoff]
@@ -195,9 +199,42 @@ def result_of(adata: Any, key: str) -> dict[str, Any]:
     if result is None or "statistics" not in result or "table" not in result:
         raise ValueError(
             f"adata.uns[{key!r}] holds no principal differences; call princdiff.tl.pda(adata, ..., "
-            f"key_added={key!r}) first"
+            f"key_added={key!r}) first, with n_components above 0"
         )
     return result
+
+
+def genes_of(adata: Any, key: str, group: str | None) -> pd.DataFrame:
+    """Genes of a comparison, or of all, one row each.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With results.
+    key : str
+        Where they are.
+    group : str, optional
+        One comparison only.
+
+    Returns
+    -------
+    DataFrame
+    """
+    check_anndata(adata)
+    parameters.check({"key": key, "group": group}, key=Text(), group=Either(Text(), None))
+    found = adata.uns.get(key)
+    if not isinstance(found, Mapping) or "table" not in found:
+        raise ValueError(
+            f"adata.uns[{key!r}] holds no genes that princdiff compared; call princdiff.tl.pda("
+            f"adata, ..., key_added={key!r}) first"
+        )
+    table = found["table"].reset_index(drop=True)
+    if group is not None:
+        _refuse_unknown_group(group, table)
+        table = table[table["group"] == group]
+    if "component" in table:
+        table = table[table["component"] == 1]
+    return table.reset_index(drop=True)
 
 
 def chosen_column(result: dict[str, Any], group: str | None, component: int) -> tuple[int, pd.Series]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ def ranked_genes(table: pd.DataFrame) -> dict[str, Any]:
     Parameters
     ----------
     table : DataFrame
-        Of `princdiff.tl.pda`: group, component, gene, score, pvalue, pvalue_adj, mean and mean_reference.
+        Of `princdiff.tl.pda`: group, component (may be missing), gene, score, pvalue, pvalue_adj, mean and
+        mean_reference.
 
     Returns
     -------
@@ -39,8 +41,10 @@ def ranked_genes(table: pd.DataFrame) -> dict[str, Any]:
     """
     if "mean_reference" not in table or table["pvalue"].isna().all():
         return {}
+    if "component" in table:
+        table = table[table["component"] == 1]
     fields: dict[str, dict[str, Any]] = {name: {} for name in ("names", *_COLUMNS)}
-    for group, own in table[table["component"] == 1].groupby("group", sort=False, observed=True):
+    for group, own in table.groupby("group", sort=False, observed=True):
         sign = np.where(own["mean"] < own["mean_reference"], -1.0, 1.0)
         own = own.assign(score=own["score"].fillna(0.0) * sign)
         own = own.sort_values("score", ascending=False, kind="stable")
@@ -55,3 +59,36 @@ def ranked_genes(table: pd.DataFrame) -> dict[str, Any]:
 
 def _dtype(groups: dict[str, Any]) -> list[tuple[str, Any]]:
     return [(name, values.dtype) for name, values in groups.items()]
+
+
+def about_ranking(error: str) -> dict[str, Any]:
+    """What scanpy's functions look for among the parameters, and the kind of error controlled."""
+    adjusted = "benjamini-hochberg" if error == "fdr" else "permutation maximum"
+    return {"method": "princdiff", "use_raw": False, "corr_method": adjusted, "error": error}
+
+
+def write_uns(adata: Any, key: str, result: dict[str, Any]) -> None:
+    """Write results in plain types that h5ad and zarr keep; they cannot hold None, which is left out.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Where to.
+    key : str
+        Name in ``uns``.
+    result : dict
+        "params" (a dict) and tables; text that repeats becomes categories.
+    """
+    result["params"] = {name: value for name, value in result["params"].items() if value is not None}
+    for table in result.values():
+        if not isinstance(table, pd.DataFrame):
+            continue
+        for name in ("group", "reference", "cell_type"):
+            if name in table:
+                table[name] = pd.Categorical(table[name], categories=table[name].unique())
+        # AnnData writes text as the index of a table, and numbers with a warning.
+        table.index = table.index.astype(str)
+    with warnings.catch_warnings():
+        # Writing into a view makes it an object of its own, which is what is wanted.
+        warnings.filterwarnings("ignore", message="(Trying to modify|Setting element).*view")
+        adata.uns[key] = result

@@ -13,26 +13,23 @@ from scipy.stats import false_discovery_control
 
 from princdiff.data import parameters, validate
 from princdiff.data.parameters import Choice, Data, Either, Flag, Level, Text, Whole
-from princdiff.data.problem import Design, Problem, Run
+from princdiff.data.problem import Run
 from princdiff.data.samples import Scale
 from princdiff.data.shared_docs import with_shared_docs
 from princdiff.estimators import PDA, SPARDA
 from princdiff.result import shift_spread_shape
-from princdiff.selection.select import select
-from princdiff.selection.steps import SelectionOptions
-from princdiff.singlecell import cautions, genesets
+from princdiff.singlecell import genesets
 from princdiff.singlecell.anndata_input import (
     CellComparison,
     Matrix,
     check_anndata,
     find_comparisons,
-    obs_column,
-    take_matrix,
 )
-from princdiff.singlecell.depth import cell_counts
-from princdiff.singlecell.donor_genes import Donors, GeneOptions, donor_genes
+from princdiff.singlecell.donor_genes import GeneOptions
+from princdiff.singlecell.expression import Expression, Source
 from princdiff.singlecell.genes import gene_statistics
-from princdiff.singlecell.scanpy_layout import ranked_genes
+from princdiff.singlecell.rank_genes import rank_genes
+from princdiff.singlecell.scanpy_layout import about_ranking, ranked_genes, write_uns
 from princdiff.statistics.permutation import permutation_test
 from princdiff.statistics.permutation_result import PermutationResult
 
@@ -59,7 +56,7 @@ def pda(
     values: str | None = "log",
     certify: bool | str = "auto",
     n_null_genes: int = 200,
-    error: str = "auto",
+    error: str = "fdr",
     random_state: Any = 0,
     rng: Any = None,
     n_jobs: int | None = None,
@@ -95,7 +92,7 @@ def pda(
     n_features : int, "auto" or None, default="auto"
         Genes that a direction may use; "auto": chosen by held-out divergence; None: all.
     n_components : int, default=1
-        Directions of each comparison.
+        Directions of each comparison; 0: genes alone, which takes seconds.
     blocks : str, optional
         Column of ``obs`` that holds donors, batches or pairs.
     permute : {"auto", "whole", "within"}, default="auto"
@@ -114,9 +111,9 @@ def pda(
         Bound what any direction could reach; "auto": where that costs no more than the fit.
     n_null_genes : int, default=200
         Leading genes of every relabelling to keep, for `pda_gene_sets`.
-    error : {"auto", "fdr", "fwer"}, default="auto"
+    error : {"fdr", "fwer"}, default="fdr"
         What is controlled at 5 % when genes are named: the expected share of false ones ("fdr"), or the
-        chance of any ("fwer"). "auto": "fdr" where donors are given, "fwer" otherwise.
+        chance of any ("fwer").
     random_state : int, RandomState, Generator or None, default=0
         Seed.
     {rng}
@@ -142,8 +139,9 @@ def pda(
           0.05), ``reason`` and ``logfoldchange`` (to base 2, of log-normalised values or counts). With
           ``blocks`` donors are compared, not cells: by the mean of each gene, by its variability beyond what
           mean and depth give, and by its co-expression with others ("co-expression with ..."); genes seen
-          in fewer than ten cells, or in less than 2 % of them, are not tested. Without, and with
-          ``scale="within"``, where neither a shift nor a spread counts, whole distributions are compared.
+          in less than 2 % of the cells are not tested, nor are ever those seen in fewer than ten. Without,
+          and with ``scale="within"``, where neither a shift nor a spread counts, whole distributions are
+          compared.
           Beside them stand scanpy's "names", "scores", "pvals", "pvals_adj" and "logfoldchanges", so that
           ``scanpy.get.rank_genes_groups_df(adata, None, key="pda")`` and ``scanpy.pl.rank_genes_groups`` read
           them.
@@ -175,71 +173,26 @@ def pda(
         layer=Either(Text(), None),
         obsm=Either(Text(), None),
         n_features=Either(Level(), None),
-        n_components=Whole(1),
+        n_components=Whole(0),
         n_permutations=Whole(0),
         statistic=Choice("divergence", "adaptive"),
         values=Choice("log", "counts", None),
         n_null_genes=Whole(1),
-        error=Choice("auto", "fdr", "fwer"),
+        error=Choice("fdr", "fwer"),
         key_added=Text(),
         copy=Flag(),
     )
+    if not n_components and not n_permutations:
+        raise ValueError("n_components=0 tests genes alone, which needs n_permutations above 0")
     if copy:
         adata = adata.to_memory() if adata.isbacked else adata.copy()
     comparisons = find_comparisons(adata, groupby, groups, reference)
-    matrix = take_matrix(adata, layer, obsm, mask_var)
-    validate.refuse_non_finite(matrix.values, matrix.features)
-    units = None if blocks is None else obs_column(adata, blocks, "blocks").astype(str).to_numpy()
-    if error == "auto":
-        error = "fwer" if units is None else "fdr"
-    cells = None
-    if obsm is None:
-        cautions.warn_of_values(matrix.values, matrix.label, values)
-        if values is not None and cautions.kind_of_values(matrix.values)[0] in ("counts", "log-normalised"):
-            cells = cell_counts(matrix.values)
-        if cells is not None and n_permutations:
-            cautions.warn_of_depth(cells.depth, comparisons, units, groupby)
-    if units is None and n_permutations:
-        cautions.warn_of_pseudoreplication(adata, groupby, comparisons)
+    expression = Expression.of(adata, Source(layer, obsm, mask_var, blocks, permute, values))
+    if n_permutations:
+        expression.warn(adata, groupby, comparisons)
     random_state = random_state if rng is None else rng
     seed = int(validate.generator(random_state).integers(2**31))
-    options = {"scale": scale, "certify": certify, "random_state": seed, "n_jobs": n_jobs}
-    found = []
-    for comparison in comparisons:
-        rows = matrix.values if comparison.cells.all() else matrix.values[comparison.cells]
-        fitted = _fit(rows, comparison, n_features, n_components, options)
-        tested = None
-        if n_permutations:
-            tested = permutation_test(
-                rows,
-                comparison.codes,
-                n_permutations=n_permutations,
-                statistic=statistic,
-                scale=scale,
-                blocks=None if units is None else units[comparison.cells],
-                # Without blocks single cells move, whatever would be done with blocks.
-                permute="auto" if units is None else permute,
-                random_state=seed,
-                n_jobs=n_jobs,
-                progress=progress,
-                keep_directions="dense",
-            )
-        genes = None
-        if n_permutations:
-            options_of_genes = GeneOptions(n_permutations, error, seed)
-            own = None if units is None else units[comparison.cells]
-            donors = None
-            if own is not None and cells is not None and scale != "within" and not comparison.joint:
-                donors = Donors.of(own, comparison.codes, permute)
-            if donors is not None and cells is not None:
-                genes = donor_genes(cells.take(comparison.cells), matrix.features, donors, options_of_genes)
-            else:
-                design = Design(blocks=own, permute="auto" if own is None else permute)
-                problem = Problem.from_arrays(
-                    rows, comparison.codes, scale=scale, design=design, names=matrix.features
-                )
-                genes = _genes_of_cells(problem, Run(seed, n_jobs, progress), options_of_genes)
-        found.append(_Found(matrix, rows, comparison, fitted, tested, genes, n_null_genes))
+    about_genes, run = GeneOptions(n_permutations, error, seed), Run(seed, n_jobs, progress)
     asked = {
         "groupby": groupby,
         "groups": [name for one in comparisons for name in (one.names if one.joint else (one.group,))],
@@ -254,26 +207,37 @@ def pda(
         "permute": permute,
         "n_permutations": n_permutations,
         "statistic": statistic,
-        "error": error,
-        # What scanpy's functions look for.
-        "method": "princdiff",
-        "use_raw": False,
-        "corr_method": "benjamini-hochberg" if error == "fdr" else "permutation maximum",
+        **about_ranking(error),
         "random_state": random_state if isinstance(random_state, int) else None,
     }
-    _write(adata, key_added, matrix, found, asked)
+    if not n_components:
+        table = rank_genes(expression, comparisons, scale, (about_genes, run))
+        write_uns(adata, key_added, {"params": asked, "table": table, **ranked_genes(table)})
+        return adata if copy else None
+    options = {"scale": scale, "certify": certify, "random_state": seed, "n_jobs": n_jobs}
+    found = []
+    for comparison in comparisons:
+        rows = expression.rows(comparison)
+        fitted = _fit(rows, comparison, n_features, n_components, options)
+        tested = genes = None
+        if n_permutations:
+            tested = permutation_test(
+                rows,
+                comparison.codes,
+                n_permutations=n_permutations,
+                statistic=statistic,
+                scale=scale,
+                blocks=expression.donors_of(comparison),
+                permute=expression.permute,
+                random_state=seed,
+                n_jobs=n_jobs,
+                progress=progress,
+                keep_directions="dense",
+            )
+            genes = expression.genes(comparison, scale, about_genes, run)
+        found.append(_Found(expression.matrix, rows, comparison, fitted, tested, genes, n_null_genes))
+    _write(adata, key_added, expression.matrix, found, asked)
     return adata if copy else None
-
-
-def _genes_of_cells(problem: Problem, run: Run, options: GeneOptions) -> pd.DataFrame:
-    """Genes whose own distribution differs; pairs among thousands would take their share of the error."""
-    found = select(
-        problem,
-        run,
-        SelectionOptions(n_permutations=options.n_permutations, relations=False, error=options.error),
-    )
-    columns = ["score", "pvalue", "pvalue_adj", "selected", "reason"]
-    return found.table[columns].reset_index(drop=True)
 
 
 def _fit(
@@ -413,16 +377,7 @@ def _write(adata: Any, key: str, matrix: Matrix, found: list[_Found], asked: dic
     matched = [adjusted[pair] for pair in zip(statistics["group"], statistics["reference"], strict=True)]
     statistics.insert(place, "pvalue_adjusted", np.where(statistics["component"] == 1, matched, np.nan))
     table = pd.concat([one.table for one in found], ignore_index=True)
-    for frame in (statistics, table):
-        for name in ("group", "reference"):
-            frame[name] = pd.Categorical(frame[name], categories=frame[name].unique())
-        # AnnData writes text as the index of a table, and numbers with a warning.
-        frame.index = frame.index.astype(str)
-    result: dict[str, Any] = {
-        "params": {name: value for name, value in asked.items() if value is not None},
-        "statistics": statistics,
-        "table": table,
-    }
+    result: dict[str, Any] = {"params": asked, "statistics": statistics, "table": table}
     result |= ranked_genes(table)
     nulls = {str(place): one.null for place, one in enumerate(found) if one.null is not None}
     if nulls:
@@ -434,10 +389,10 @@ def _write(adata: Any, key: str, matrix: Matrix, found: list[_Found], asked: dic
         whole = np.zeros((adata.n_vars, directions.shape[1]))
         whole[matrix.used] = directions
         directions = whole
+    write_uns(adata, key, result)
     with warnings.catch_warnings():
         # Writing into a view makes it an object of its own, which is what is wanted.
         warnings.filterwarnings("ignore", message="(Trying to modify|Setting element).*view")
-        adata.uns[key] = result
         adata.obsm[f"X_{key}"] = np.concatenate([one.projected for one in found], axis=1)
         if matrix.used is not None:
             adata.varm[key] = directions
