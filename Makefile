@@ -42,12 +42,18 @@ build/kernels.stamp: $(wildcard $(KERNELS)/*.c $(KERNELS)/*.h) $(KERNELS)/build.
 	PYTHONPATH=src $(PY) -m princdiff.kernels.build
 	@mkdir -p build && touch $@
 
-# The address sanitizer must be loaded before the interpreter, which itself leaks by its lights.
+# Each pass of the library that this processor can run. The address sanitizer must be loaded before the interpreter,
+# which itself leaks by its lights.
+SANITIZED := LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so) $$($${CC:-cc} -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=src
+RUNNABLE := from princdiff.kernels.engine_choice import engine, passes; print(*passes(engine().library)[0])
+
 sanitize: $(VENV)/.stamp-test
 	PYTHONPATH=src $(PY) -m princdiff.kernels.build --sanitize
-	LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so) $$($${CC:-cc} -print-file-name=libubsan.so)" \
-		ASAN_OPTIONS=detect_leaks=0 PRINCDIFF_ENGINE=compiled $(PY) -m pytest tests/kernels -q -p no:cacheprovider; \
-		outcome=$$?; PYTHONPATH=src $(PY) -m princdiff.kernels.build; exit $$outcome
+	outcome=0; for pass in $$($(SANITIZED) PRINCDIFF_ENGINE=compiled $(PY) -c '$(RUNNABLE)' || echo none); do \
+		echo "pass: $$pass"; \
+		$(SANITIZED) PRINCDIFF_ENGINE=$$pass $(PY) -m pytest tests/kernels -q -p no:cacheprovider || outcome=1; \
+	done; PYTHONPATH=src $(PY) -m princdiff.kernels.build; exit $$outcome
 
 lint: $(VENV)/.stamp-dev
 	$(PY) -m ruff check .

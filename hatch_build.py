@@ -21,10 +21,11 @@ class KernelHook(BuildHookInterface):
         build = _load(kernels / "build.py")
         build.LIBRARY.unlink(missing_ok=True)
         try:
-            library = build.build()
+            library = build.build_or_say_why()
         except build.CannotCompile as error:
             if os.environ.get("PRINCDIFF_REQUIRE_COMPILER"):
                 raise
+            build_data["artifacts"].append(str(build.REASON.relative_to(self.root)))
             self.app.display_warning(
                 f"princdiff: the kernels are not compiled, NumPy takes their place: {error}"
             )

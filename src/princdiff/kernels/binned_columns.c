@@ -10,10 +10,9 @@ enum { BOUNDS = 64 };
  * of gaps, which is the last. scores (n_bins + 1): what each bin is worth. unit (n): the unit of each row. place (n):
  * where the row stands in worth. counts (n_units, n_bins + 1), sums (n_units, 2): sums of the values, less centre and
  * over scale, and of their squares. worth (n). Returns 1 if a value is infinite. */
-PD_CLONES
-PD_EXPORT int32_t pd_binned_column(const double *values, int64_t n, const double *bounds, int64_t n_bins,
-                                   const float *scores, const int32_t *unit, const int64_t *place, double centre,
-                                   double scale, int64_t *counts, double *sums, float *worth)
+PD_EXPORT int32_t PD_KERNEL(pd_binned_column)(const double *values, int64_t n, const double *bounds, int64_t n_bins,
+                                              const float *scores, const int32_t *unit, const int64_t *place,
+                                              double centre, double scale, int64_t *counts, double *sums, float *worth)
 {
     int32_t infinite = 0;
     for (int64_t i = 0; i < n; i++) {

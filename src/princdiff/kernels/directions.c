@@ -131,10 +131,9 @@ PD_INLINE void pd_shrink(float *restrict x, int64_t n, float threshold)
 /* Feasible directions near `current + rate * gradient`, where the rate makes each step as long as asked for: restricted
  * to a support, shrunk by a penalty on the squared l1 norm, cut to a level, of unit length. Without a gradient, near the
  * current directions themselves. Returns 1 if there is no memory. */
-PD_CLONES
-PD_EXPORT int32_t pd_step(const float *current, const float *gradient, const double *steps, int64_t n_columns,
-                          int64_t n_features, const int64_t *levels, const double *penalties, const uint8_t *support,
-                          float *result)
+PD_EXPORT int32_t PD_KERNEL(pd_step)(const float *current, const float *gradient, const double *steps,
+                                     int64_t n_columns, int64_t n_features, const int64_t *levels,
+                                     const double *penalties, const uint8_t *support, float *result)
 {
     uint32_t *counts = malloc(BINS * sizeof *counts);
     uint32_t *inside = malloc((size_t)(n_features + 1) * sizeof *inside);

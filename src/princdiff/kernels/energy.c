@@ -144,8 +144,7 @@ PD_INLINE double pd_energy_of(const pd_batch *batch, const pd_buffers *b, pd_pla
     return value;
 }
 
-PD_CLONES
-PD_EXPORT int32_t pd_energy(PD_BATCH_PARAMETERS)
+PD_EXPORT int32_t PD_KERNEL(pd_energy)(PD_BATCH_PARAMETERS)
 {
     const pd_batch batch = PD_BATCH;
     PD_ALLOCATE(batch, 1);

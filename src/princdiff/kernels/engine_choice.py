@@ -17,7 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-_ENGINES = ("auto", "compiled", "numpy")
+# Passes of the library, the fastest first: by the name for PRINCDIFF_ENGINE, what its functions end in.
+_PASSES = {"avx512": "_avx512", "avx2": "_avx2", "plain": ""}
+# Of a processor, by what the library says about it, the passes that it can run.
+_RUNNABLE = {2: ("avx512", "avx2", "plain"), 1: ("avx2", "plain"), 0: ("plain",)}
 _NUMBERS: dict[str, Any] = {
     "i32": ctypes.c_int32,
     "i64": ctypes.c_int64,
@@ -47,11 +50,14 @@ class Engine(NamedTuple):
     library : ctypes.CDLL or None
         The compiled library; None where NumPy does the work.
     reason : str
-        Why NumPy does, or an empty string.
+        Why NumPy does, or why not the widest registers of the processor; or an empty string.
+    ending : str
+        What the names of the library's functions end in.
     """
 
     library: ctypes.CDLL | None
     reason: str = ""
+    ending: str = ""
 
     @property
     def name(self) -> str:
@@ -63,7 +69,8 @@ class Engine(NamedTuple):
 def engine() -> Engine:
     """The engine of this process, settled at its first use.
 
-    ``PRINCDIFF_ENGINE`` may say ``numpy`` (never the library) or ``compiled`` (an error without it).
+    ``PRINCDIFF_ENGINE`` may say ``numpy`` (never the library), ``compiled`` (an error without it), or one of
+    its passes: ``plain``, ``avx2``, ``avx512`` (an error where it cannot run).
 
     Examples
     --------
@@ -71,16 +78,31 @@ def engine() -> Engine:
     True
     """
     wanted = os.environ.get("PRINCDIFF_ENGINE", "auto")
-    if wanted not in _ENGINES:
-        raise ValueError(f"PRINCDIFF_ENGINE must be one of {', '.join(_ENGINES)}: got {wanted!r}")
+    known = ("auto", "compiled", "numpy", *_PASSES)
+    if wanted not in known:
+        raise ValueError(f"PRINCDIFF_ENGINE must be one of {', '.join(known)}: got {wanted!r}")
     if wanted == "numpy":
         return Engine(None, "PRINCDIFF_ENGINE=numpy")
     found = _load()
     if found.library is None:
-        if wanted == "compiled":
-            raise ImportError(f"PRINCDIFF_ENGINE=compiled, but {found.reason}")
+        if wanted != "auto":
+            raise ImportError(f"PRINCDIFF_ENGINE={wanted}, but {found.reason}")
         logging.getLogger("princdiff").info("NumPy does the inner loops: %s", found.reason)
-    return found
+        return found
+    if wanted not in _PASSES:
+        return found
+    runnable, unknown = passes(found.library)
+    if wanted not in runnable:
+        reason = "the compiler could not make it" if wanted in unknown else "this processor cannot run it"
+        raise ImportError(f"PRINCDIFF_ENGINE={wanted}, but {reason}")
+    return Engine(found.library, f"PRINCDIFF_ENGINE={wanted}", _PASSES[wanted])
+
+
+def passes(library: ctypes.CDLL) -> tuple[list[str], list[str]]:
+    """Passes of a library that this processor can run, the fastest first, and those that it lacks."""
+    runnable = _RUNNABLE[library.pd_processor()]
+    held = [name for name in runnable if hasattr(library, f"pd_sources{_PASSES[name]}")]
+    return held, [name for name in runnable if name not in held]
 
 
 def _load() -> Engine:
@@ -88,7 +110,10 @@ def _load() -> Engine:
     from princdiff.kernels import build
 
     if not build.LIBRARY.exists():
-        return Engine(None, "the kernels were not compiled when princdiff was installed")
+        reason = "the kernels were not compiled when princdiff was installed"
+        if build.REASON.exists():
+            reason += f": {build.REASON.read_text(encoding='utf-8').splitlines()[0]}"
+        return Engine(None, reason)
     try:
         library = ctypes.CDLL(str(build.LIBRARY))
         library.pd_sources.restype = ctypes.c_char_p
@@ -99,7 +124,9 @@ def _load() -> Engine:
         reason = "the compiled kernels are older than their sources; run python -m princdiff.kernels.build"
         warnings.warn(reason, stacklevel=2)
         return Engine(None, reason)
-    return Engine(library)
+    held, lacking = passes(library)
+    reason = f"the compiler could not make {lacking[0]}" if lacking else ""
+    return Engine(library, reason, _PASSES[held[0]])
 
 
 def describe_engine() -> str:
@@ -107,11 +134,13 @@ def describe_engine() -> str:
     found = engine()
     if found.library is None:
         return f"NumPy ({found.reason})"
-    return f"compiled ({_text('pd_instructions')}, {_text('pd_compiler')})"
+    about = [_text("pd_instructions"), _text("pd_compiler"), found.reason]
+    return f"compiled ({', '.join(filter(None, about))})"
 
 
 def _text(name: str) -> str:
-    function = getattr(engine().library, name)
+    found = engine()
+    function = getattr(found.library, name + found.ending)
     function.restype = ctypes.c_char_p
     return function().decode()
 
@@ -141,7 +170,7 @@ class Kernel:
         self._signature, self._returns = signature, returns
         self._kinds = signature.split()
         self._function: Any = None
-        self._looked_up = False
+        self._engine: Engine | None = None
 
     def __reduce__(self) -> tuple[type[Kernel], tuple[str, str, str | None]]:
         # Copies and other processes look the function up for themselves.
@@ -150,14 +179,13 @@ class Kernel:
     @property
     def available(self) -> bool:
         """Whether it can be called."""
-        if not self._looked_up:
-            library = engine().library
-            function = None if library is None else getattr(library, self.name, None)
+        found = engine()
+        if self._engine is not found:
+            function = getattr(found.library, self.name + found.ending, None)
             if function is not None:
                 function.argtypes = [_NUMBERS.get(kind, ctypes.c_void_p) for kind in self._kinds]
                 function.restype = None if self._returns is None else _NUMBERS[self._returns]
-            self._function = function
-            self._looked_up = True
+            self._function, self._engine = function, found
         return self._function is not None
 
     def __call__(self, *arguments: Any) -> Any:

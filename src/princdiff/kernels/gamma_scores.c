@@ -79,7 +79,7 @@ static double survival_score(double z, double skewness)
 }
 
 /* For tests. */
-PD_EXPORT void pd_survival_scores(const double *z, const double *skewness, int64_t count, double *scores)
+PD_EXPORT void PD_KERNEL(pd_survival_scores)(const double *z, const double *skewness, int64_t count, double *scores)
 {
     for (int64_t i = 0; i < count; i++)
         scores[i] = survival_score(z[i], skewness[i]);
@@ -96,7 +96,6 @@ typedef struct {
 } Moments;
 
 /* Moments of WIDTH columns that lie side by side. */
-PD_CLONES
 static void moments_of(const float *values, int64_t rows, double above, double rounding, Moments *m)
 {
     double sum[WIDTH] = {0}, low[WIDTH], high[WIDTH], bad[WIDTH] = {0};
@@ -221,8 +220,8 @@ static float score_of(double value, int64_t i, int j, const Moments *m, double c
  * deviations above the mean are scored, the others get zero; statistics whose range is within `rounding` times
  * their size are constants, and get zero. `prior` and `mean` are the skewness and the mean to expect of each
  * column, or NaN. `scores` may be the same array as `statistics`. Returns 0 where there is no memory. */
-PD_EXPORT int32_t pd_gamma_scores(const float *statistics, int64_t rows, int64_t columns, double above,
-                                  double rounding, const double *prior, const double *mean, float *scores)
+PD_EXPORT int32_t PD_KERNEL(pd_gamma_scores)(const float *statistics, int64_t rows, int64_t columns, double above,
+                                             double rounding, const double *prior, const double *mean, float *scores)
 {
     int everything = above < -1e30;
     double count = (double)(rows - 1);

@@ -105,10 +105,10 @@ PD_INLINE void pd_count_rows(const float *restrict x, const uint8_t *restrict ow
 /* The squared 2-Wasserstein (squared) or energy distance of two groups, each column on a grid of n_cells cells over
  * `reach` standard deviations to both sides of its mean; rows beyond count in the outermost cells. Returns 1 if there
  * is no memory. */
-PD_CLONES
-PD_EXPORT int32_t pd_histogram_distance(const float *projections, int64_t n_columns, int64_t n_rows,
-                                        const uint8_t *codes, const int64_t *labelling, const double *weights,
-                                        int64_t n_cells, double reach, int64_t squared, double *values)
+PD_EXPORT int32_t PD_KERNEL(pd_histogram_distance)(const float *projections, int64_t n_columns, int64_t n_rows,
+                                                   const uint8_t *codes, const int64_t *labelling,
+                                                   const double *weights, int64_t n_cells, double reach,
+                                                   int64_t squared, double *values)
 {
     uint32_t *counts = malloc((size_t)(TURNS * 2 * n_cells) * sizeof *counts);
     double *masses = malloc((size_t)(2 * n_cells) * sizeof *masses);
@@ -154,10 +154,9 @@ PD_EXPORT int32_t pd_histogram_distance(const float *projections, int64_t n_colu
 /* Adds the rows of a block to the histograms of every column, masses (n_columns, 2, n_cells): group 1 in the second
  * half, all others in the first. A column's grid begins at lowest[c] and has rate[c] cells a unit. projections
  * (n_columns, n_rows), codes (n_labellings, n_rows). Returns 1 if there is no memory. */
-PD_CLONES
-PD_EXPORT int32_t pd_histogram_add(const float *projections, int64_t n_columns, int64_t n_rows, const uint8_t *codes,
-                                   const int64_t *labelling, const double *weights, const float *lowest,
-                                   const float *rate, int64_t n_cells, double *masses)
+PD_EXPORT int32_t PD_KERNEL(pd_histogram_add)(const float *projections, int64_t n_columns, int64_t n_rows,
+                                              const uint8_t *codes, const int64_t *labelling, const double *weights,
+                                              const float *lowest, const float *rate, int64_t n_cells, double *masses)
 {
     uint32_t *counts = malloc((size_t)(TURNS * 2 * n_cells) * sizeof *counts);
     const int failed = !counts;

@@ -1,4 +1,4 @@
-/* What every kernel includes: how a function is exported and compiled for several processors. */
+/* What every kernel includes: how a function is exported, and under which name. */
 #ifndef PRINCDIFF_KERNELS_H
 #define PRINCDIFF_KERNELS_H
 
@@ -13,20 +13,21 @@
 #define PD_EXPORT
 #endif
 
-/* PD_CLONES before a function compiles it for AVX-512, AVX2 and any processor, and lets the loader choose.
- * Nothing is contracted or reassociated (see build.py), so all three give the same numbers. A sanitizer
- * runs before the loader's choice is possible, hence PD_PLAIN. */
-#if defined(__has_attribute)
-#if __has_attribute(target_clones) && defined(__x86_64__) && defined(__gnu_linux__) && !defined(PD_PLAIN)
-#define PD_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#define PD_HAS_CLONES 1
+/* Every file is compiled several times into one library (see build.py): for any processor, with AVX2, with AVX-512.
+ * PD_LEVEL is what the names of a pass end in. Nothing is contracted or reassociated, so all passes give the same
+ * numbers. */
+#ifndef PD_LEVEL
+#define PD_LEVEL
 #endif
-#endif
-#ifndef PD_CLONES
-#define PD_CLONES
+#define PD_JOINED(name, level) name##level
+#define PD_JOIN(name, level) PD_JOINED(name, level)
+#define PD_KERNEL(name) PD_JOIN(name, PD_LEVEL)
+
+#if defined(__MINGW32__) && !defined(__clang__) && defined(__AVX2__)
+#error "on Windows, GCC does not align the stack for registers of AVX"
 #endif
 
-/* Inlined into its callers, so that it is compiled for the same processors as they are. */
+/* Inlined into its callers. */
 #if defined(__GNUC__)
 #define PD_INLINE static inline __attribute__((always_inline))
 #else

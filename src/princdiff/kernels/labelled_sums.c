@@ -50,9 +50,8 @@ PD_INLINE void pd_take_rows(const float *columns, int64_t n_columns, int64_t n_r
 
 /* bits (n_labellings, n_bytes), eight rows to a byte, the first row highest; columns (n_rows, n_columns), where n_bytes
  * is n_rows / 8, rounded up. Adds to sums (n_labellings, n_columns). Returns 1 if there is no memory. */
-PD_CLONES
-PD_EXPORT int32_t pd_labelled_sums(const uint8_t *bits, int64_t n_labellings, int64_t n_bytes, const float *columns,
-                                   int64_t n_rows, int64_t n_columns, double *sums)
+PD_EXPORT int32_t PD_KERNEL(pd_labelled_sums)(const uint8_t *bits, int64_t n_labellings, int64_t n_bytes,
+                                              const float *columns, int64_t n_rows, int64_t n_columns, double *sums)
 {
     /* From the beginning of a line of the cache on, lest every access touch two of them. */
     void *memory = malloc((size_t)((TOGETHER + TABLES * ENTRIES + WORD) * WIDTH) * sizeof(float) + LINE);

@@ -37,12 +37,11 @@ PD_INLINE void pd_add_gap(const double *gap, int64_t d, const int64_t *support, 
  * differences, of every plan. support (count, size), vectors (count, size, size): a vector a row, on the support.
  * Adds to pairs (count, size, size), cross (count, size, d) and squares (count, d), the diagonal of W; writes the
  * differences (count, length + n_between, d) to gaps unless that is null. Returns 1 if there is no memory. */
-PD_CLONES
-PD_EXPORT int32_t pd_matched_rows(const double *x, const double *y, int64_t d, const int64_t *matched_x,
-                                  const int64_t *matched_y, const double *mass, int64_t count, int64_t length,
-                                  const double *between, int64_t n_between, const int64_t *support,
-                                  const double *vectors, int64_t size, double *pairs, double *cross, double *squares,
-                                  float *gaps)
+PD_EXPORT int32_t PD_KERNEL(pd_matched_rows)(const double *x, const double *y, int64_t d, const int64_t *matched_x,
+                                             const int64_t *matched_y, const double *mass, int64_t count,
+                                             int64_t length, const double *between, int64_t n_between,
+                                             const int64_t *support, const double *vectors, int64_t size, double *pairs,
+                                             double *cross, double *squares, float *gaps)
 {
     double *gap = malloc((size_t)(d + size) * sizeof *gap);
     if (!gap)

@@ -77,10 +77,10 @@ PD_INLINE void pd_quotient(const float *restrict x, int64_t n_rows, const uint8_
 /* values, and slopes unless null, are those of the base and become those of the quotient
  *     base / ((1 - shrinkage) * variance + shrinkage * typical) ** (degree / 2),
  * where the three numbers are those of denominator. In each column n_inside rows are not held out. */
-PD_CLONES
-PD_EXPORT void pd_over_variance(const float *projections, int64_t n_columns, int64_t n_rows, const uint8_t *codes,
-                           const int64_t *labelling, int64_t n_inside, int64_t n_groups,
-                           const double *weights, const double *denominator, double *values, float *slopes)
+PD_EXPORT void PD_KERNEL(pd_over_variance)(const float *projections, int64_t n_columns, int64_t n_rows,
+                                           const uint8_t *codes, const int64_t *labelling, int64_t n_inside,
+                                           int64_t n_groups, const double *weights, const double *denominator,
+                                           double *values, float *slopes)
 {
     for (int64_t c = 0; c < n_columns; c++) {
         const float *x = projections + c * n_rows;

@@ -77,10 +77,9 @@ PD_INLINE void PD_NAME(pd_scatter_lines)(const PD_REAL *restrict data, const int
 
 /* A dense (n_columns, n_minor) times the transpose of the matrix: result (n_columns, n_major). Returns 1 if there is
  * no memory. */
-PD_CLONES
-PD_EXPORT int32_t PD_NAME(pd_sparse_gather)(const PD_REAL *data, const int32_t *indices, const int32_t *starts,
-                                            int64_t n_major, int64_t n_minor, const PD_REAL *columns,
-                                            int64_t n_columns, PD_REAL *result)
+PD_EXPORT int32_t PD_KERNEL(PD_NAME(pd_sparse_gather))(const PD_REAL *data, const int32_t *indices,
+                                                       const int32_t *starts, int64_t n_major, int64_t n_minor,
+                                                       const PD_REAL *columns, int64_t n_columns, PD_REAL *result)
 {
     void *packed_memory;
     PD_REAL *packed = pd_lines((size_t)n_minor * WIDE * sizeof *packed, &packed_memory);
@@ -108,10 +107,10 @@ PD_EXPORT int32_t PD_NAME(pd_sparse_gather)(const PD_REAL *data, const int32_t *
 
 /* A dense (n_columns, n_major) times the matrix: result (n_columns, n_minor). In all lines but those named, the columns
  * are zero. */
-PD_CLONES
-PD_EXPORT int32_t PD_NAME(pd_sparse_scatter)(const PD_REAL *data, const int32_t *indices, const int32_t *starts,
-                                             int64_t n_major, int64_t n_minor, const int64_t *lines, int64_t n_lines,
-                                             const PD_REAL *columns, int64_t n_columns, PD_REAL *result)
+PD_EXPORT int32_t PD_KERNEL(PD_NAME(pd_sparse_scatter))(const PD_REAL *data, const int32_t *indices,
+                                                        const int32_t *starts, int64_t n_major, int64_t n_minor,
+                                                        const int64_t *lines, int64_t n_lines, const PD_REAL *columns,
+                                                        int64_t n_columns, PD_REAL *result)
 {
     void *packed_memory;
     PD_REAL *packed = pd_lines((size_t)n_major * WIDE * sizeof *packed, &packed_memory);

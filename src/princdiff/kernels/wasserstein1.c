@@ -90,8 +90,7 @@ PD_INLINE double pd_w1(const pd_batch *batch, const pd_buffers *b, pd_place plac
     return value;
 }
 
-PD_CLONES
-PD_EXPORT int32_t pd_wasserstein1(PD_BATCH_PARAMETERS)
+PD_EXPORT int32_t PD_KERNEL(pd_wasserstein1)(PD_BATCH_PARAMETERS)
 {
     const pd_batch batch = PD_BATCH;
     PD_ALLOCATE(batch, 0);
