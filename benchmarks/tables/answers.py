@@ -11,16 +11,18 @@ from princdiff import compare
 from princdiff.comparison import in_canonical_order
 from princdiff.comparison_steps import Clock, Comparison, Options
 from princdiff.data.problem import Run
+from princdiff.selection.explanation import Explanation
 from princdiff.tables import prepare
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The p-value, the columns named, and seconds of processor."""
+    """The p-value, the columns named, seconds of processor, and what explains the difference."""
 
     pvalue: float
     columns: list[str]
     seconds: float
+    explanation: Explanation
 
 
 def full_answer(*tables: Any, **options: Any) -> Answer:
@@ -29,7 +31,8 @@ def full_answer(*tables: Any, **options: Any) -> Answer:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = compare(*tables, **options)
-    return Answer(result.pvalue, result.selected_columns, time.process_time() - begin)
+    seconds = time.process_time() - begin
+    return Answer(result.pvalue, result.selected_columns, seconds, result.explanation)
 
 
 def quick_answer(
@@ -48,4 +51,4 @@ def quick_answer(
     named = dict.fromkeys(
         column for column, selected in zip(prepared.origin, chosen["selected"], strict=True) if selected
     )
-    return Answer(pvalue, list(named), time.process_time() - begin)
+    return Answer(pvalue, list(named), time.process_time() - begin, comparison.explaining)

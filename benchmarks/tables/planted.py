@@ -107,8 +107,8 @@ def plant(kind: str, half: pd.DataFrame, rng: np.random.Generator) -> list[str]:
     return [column]
 
 
-def univariate(first: pd.DataFrame, second: pd.DataFrame) -> set[str]:
-    """Columns that differ by a test each, with Holm's correction at 5 %."""
+def pvalues_by_column(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, float]:
+    """A test of each column: Kolmogorov-Smirnov of numbers, chi-squared of all others and of gaps."""
     pvalues = {}
     for name in first:
         a, b = first[name], second[name]
@@ -119,6 +119,12 @@ def univariate(first: pd.DataFrame, second: pd.DataFrame) -> set[str]:
                 pvalues[name] = min(1.0, 2 * min(pvalues[name], _chi_squared(a, b)))
         else:
             pvalues[name] = _chi_squared(a, b)
+    return pvalues
+
+
+def univariate(first: pd.DataFrame, second: pd.DataFrame) -> set[str]:
+    """Columns that differ by a test each, with Holm's correction at 5 %."""
+    pvalues = pvalues_by_column(first, second)
     adjusted = adjusted_pvalues(list(pvalues.values()))
     return {name for name, pvalue in zip(pvalues, adjusted, strict=True) if pvalue <= 0.05}
 

@@ -22,7 +22,7 @@ from princdiff.data.row_keys import shuffled_members
 from princdiff.data.samples import Samples, Scale
 from princdiff.deadline import OutOfTime, until
 from princdiff.estimators import SPARDA
-from princdiff.findings import Reason, Why
+from princdiff.findings import Fault, Reason, Why
 from princdiff.options import option
 from princdiff.progress import progress_bar
 from princdiff.result import feature_tables, held_out, kept_parts, projected_groups, shift_spread_shape
@@ -30,6 +30,7 @@ from princdiff.result.adjustment import about_adjustment, adjusting_weights, bal
 from princdiff.result.columns import ColumnFacts
 from princdiff.result.difference import DifferenceResult
 from princdiff.result.effects import Effect
+from princdiff.result.faults import faults, repeated_rows
 from princdiff.result.kept_parts import distributions
 from princdiff.result.parts import (
     ReferencePart,
@@ -52,6 +53,7 @@ from princdiff.statistics.identity import identity_of, rows_identity
 from princdiff.statistics.permutation_result import PermutationResult
 from princdiff.tables import Prepared
 from princdiff.time_budget import Budget, BudgetedTest
+from princdiff.words.on_faults import fault_sentence
 from princdiff.words.wording import LEVEL
 
 # Rows on which an effect is measured where time is short, or its direction is found where numbers are many.
@@ -180,6 +182,7 @@ class Comparison:
             test=test,
             selection=selection,
             explanation=explanation,
+            faults=self._faults(explanation),
             certificate=kept_parts.kept_certificate(fit, self.divergence),
             path=kept_parts.kept_path(fit),
             reference=reference,
@@ -399,6 +402,14 @@ class Comparison:
             found = self.explaining
         self.clock.done("testing the other columns")
         return found
+
+    def _faults(self, explanation: Explanation) -> list[Fault]:
+        """What the columns that explain the difference look like; of repeated rows a note tells."""
+        named = [name for name in self.data.column_info if name in explanation.named]
+        repeated = repeated_rows(self.data, self.problem.row_keys)
+        groups = {name: name for name in self.data.groups}
+        self.notes += [fault_sentence(fault, groups) for fault in repeated]
+        return [*faults(self.data, named, self.how.rng("faults")), *repeated]
 
     def _untested(self, why: str) -> tuple[pd.DataFrame, SelectionPart, pd.DataFrame]:
         """What stands in the place of a selection that was not made."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -84,6 +85,74 @@ class ChangePart:
     def __str__(self) -> str:
         """The part with its change in per cent."""
         return f"{self.text} ({self.percent})" if self.percent else self.text
+
+
+class FaultKind(StrEnum):
+    """What may have happened to values on their way into a table."""
+
+    SENTINEL = "sentinel"
+    FREQUENT = "frequent value"
+    CUT_ABOVE = "cut off above"
+    CUT_BELOW = "cut off below"
+    ROUNDED = "rounded"
+    UNIT = "unit"
+    SWAPPED = "swapped"
+    MOVED = "dates moved"
+    JOINED = "levels joined"
+    SPLIT = "level split"
+    RENAMED = "level renamed"
+    REPEATED = "rows repeated"
+
+
+# How many columns, shares and levels each kind of fault has, where it is not a column and nothing else.
+_SHARE = ((1, 2, 0),)
+_SIZES = {
+    FaultKind.SENTINEL: _SHARE,
+    FaultKind.FREQUENT: _SHARE,
+    FaultKind.CUT_ABOVE: _SHARE,
+    FaultKind.CUT_BELOW: _SHARE,
+    FaultKind.UNIT: ((1, 0, 2),),
+    FaultKind.SWAPPED: ((2, 0, 0),),
+    FaultKind.JOINED: ((1, 0, 3),),
+    FaultKind.SPLIT: ((1, 0, 2), (1, 0, 3)),
+    FaultKind.RENAMED: ((1, 0, 2),),
+    FaultKind.REPEATED: ((0, 2, 0),),
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What a difference looks like, where it looks like a fault of the table and not like news of the world.
+
+    Attributes
+    ----------
+    kind : FaultKind
+        What it looks like.
+    columns : tuple of str
+        The column; two where they were swapped, none where whole rows are repeated.
+    group : str
+        The group whose values look changed.
+    value : float
+        The value that is too frequent, the limit, the step, the factor, or days; NaN where there is none.
+    shares : tuple of float
+        Part of the rows that have it: in this group, and in the other. Empty where it says nothing.
+    levels : tuple of str
+        The two levels joined and what they became; the level split and the new ones; the old and the new
+        name; the units before and after.
+    """
+
+    kind: FaultKind
+    columns: tuple[str, ...]
+    group: str
+    value: float = math.nan
+    shares: tuple[float, ...] = ()
+    levels: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        kind = FaultKind(self.kind)
+        found = len(self.columns), len(self.shares), len(self.levels)
+        if found not in _SIZES.get(kind, ((1, 0, 0),)):
+            raise ValueError(f"a fault of the kind {kind} has no {found} columns, shares and levels")
 
 
 def in_full(change: Sequence[ChangePart]) -> str:

@@ -15,6 +15,7 @@ from scipy.special import stdtrit
 from princdiff.comparison_steps import Clock, Comparison, Options
 from princdiff.data.run import Run
 from princdiff.estimators import SPARDA
+from princdiff.findings import Fault
 from princdiff.profiles.chunk_sums import ChunkLabellings, Chunks
 from princdiff.profiles.chunk_tests import ChunkTests
 from princdiff.profiles.profiling import Profile
@@ -107,6 +108,10 @@ class ProfileComparison(Comparison):
         if not found.columns or not found.rest:
             return found
         return replace(found, rest_pvalue=self.tests.pvalue_of(found.rest))
+
+    def _faults(self, explanation: Explanation) -> list[Fault]:
+        # Of a sample, or of rows that were made up, one cannot say what all values look like.
+        return []
 
     def _stability(self, fit: Any) -> NDArray[np.float64]:
         # Half of a sample of the rows says nothing about a test of all of them.

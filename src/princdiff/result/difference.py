@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from princdiff.caught_warnings import warn_user
 from princdiff.data import parameters, validate
 from princdiff.files import write_text
-from princdiff.findings import ChangePart
+from princdiff.findings import ChangePart, Fault
 from princdiff.printable import printable
 from princdiff.result.new_rows import FromGroup, from_group, new_rows_like
 from princdiff.result.parts import (
@@ -107,6 +107,10 @@ class DifferenceResult:
     explanation : Explanation
         The fewest columns that explain the difference, how many changed at least, which others could stand
         for one of them, and the test of all the rest.
+    faults : list of Fault
+        What the columns that explain the difference look like, where it is something that happens to values
+        on their way into a table: a mark for missing values, another unit, a limit, rounding, two columns
+        exchanged, levels joined; and rows that are there more than once. Described, not tested.
     balance : DataFrame
         Where there are covariates, one row for each: standardised mean difference before and after rows were
         weighted so that the groups have the same covariates, and the means of the groups. Otherwise empty.
@@ -156,6 +160,7 @@ class DifferenceResult:
     rows: RowsPart = field(default_factory=RowsPart)
     changes: dict[str, list[ChangePart]] = field(default_factory=dict)
     explanation: Explanation = field(default_factory=Explanation)
+    faults: list[Fault] = field(default_factory=list)
     decision: DecisionPart | None = None
     balance: pd.DataFrame = field(default_factory=pd.DataFrame)
 

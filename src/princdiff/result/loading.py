@@ -193,6 +193,9 @@ def _check_consistency(result: DifferenceResult) -> None:
             raise ValueError(f"result.{name} does not name the features or columns of result.codings")
     if not set(result.changes) <= set(columns):
         raise ValueError("result.changes names a column that result.codings does not")
+    for fault in result.faults:
+        if not {*fault.columns} <= {*columns} or fault.group not in result.groups:
+            raise ValueError("result.faults names a column or a group that is not there")
     for group in result.groups:
         for name in ("factors", "offsets"):
             stored = getattr(result.reference, name)

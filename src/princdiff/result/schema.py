@@ -12,6 +12,7 @@ import math
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -194,6 +195,14 @@ def _scalar(kind: Any, content: Any, where: str) -> Any:
         _demand(isinstance(content, int) and not isinstance(content, bool), where, "a whole number", content)
     elif kind is bool:
         _demand(isinstance(content, bool), where, "true or false", content)
+    elif issubclass(kind, StrEnum):
+        _demand(
+            isinstance(content, str) and content in set(kind),
+            where,
+            f"one of {list(map(str, kind))}",
+            content,
+        )
+        return kind(content)
     else:
         _demand(isinstance(content, kind), where, {str: "text"}.get(kind, kind.__name__), content)
     return content

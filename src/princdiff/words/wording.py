@@ -14,6 +14,7 @@ from princdiff.tables.column_types import units_recur
 from princdiff.words import on_explanation
 from princdiff.words.on_directions import distance_sentence, is_nothing, second_contrast
 from princdiff.words.on_explanation import LEVEL, in_words
+from princdiff.words.on_faults import fault_sentences
 from princdiff.words.on_pairs import pairs_sentence
 from princdiff.words.readable_figures import NAMED, cut, group_names, listed, number, some
 
@@ -91,6 +92,7 @@ def what_differs(result: DifferenceResult) -> str:
     sentences += on_explanation.follows_sentence(result)
     together = on_explanation.together_sentence(result)
     sentences += [together] if together else pairs_sentence(result, len(alone) > 0)
+    sentences += fault_sentences(result)
     if result.explanation.rest_pvalue <= LEVEL:
         sentences.append(on_explanation.rest_sentence(result))
     if sentences:

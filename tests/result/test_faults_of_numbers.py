@@ -1,0 +1,87 @@
+"""Faults of numbers are seen where they were made, and nowhere else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from princdiff.findings import FaultKind
+from princdiff.result.faults_of_numbers import fault_of_number
+from princdiff.result.unit_factors import UNIT_CHANGES
+
+SHAPES = {
+    "normal": lambda rng, n: rng.normal(170, 9, size=n),
+    "skewed": lambda rng, n: rng.gamma(2.0, 300.0, size=n),
+    "two decimals": lambda rng, n: np.round(rng.normal(20, 4, size=n), 2),
+    "whole": lambda rng, n: rng.poisson(60, size=n).astype(float),
+}
+FAULTS = {
+    FaultKind.SENTINEL: lambda values, rng: np.where(rng.random(len(values)) < 0.06, -999.0, values),
+    FaultKind.CUT_ABOVE: lambda values, rng: np.minimum(values, np.quantile(values, 0.85)),
+    FaultKind.CUT_BELOW: lambda values, rng: np.maximum(values, np.quantile(values, 0.1)),
+    FaultKind.ROUNDED: lambda values, rng: 5 * np.round(values / 5),
+    FaultKind.UNIT: lambda values, rng: 25.4 * values,
+    FaultKind.FREQUENT: lambda values, rng: np.where(rng.random(len(values)) < 0.1, values[0], values),
+}
+
+
+def two(shape, seed, n_rows=600):
+    rng = np.random.default_rng(seed)
+    return SHAPES[shape](rng, n_rows), SHAPES[shape](rng, n_rows), rng
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_each_fault_is_seen(kind, shape):
+    before, after, rng = two(shape, 0)
+    found = fault_of_number(FAULTS[kind](after, rng), before)
+    assert found is not None and found.kind is kind
+
+
+CHANGES_OF_THE_WORLD = {
+    "nothing": lambda values, rng: values,
+    "shift": lambda values, rng: values + 0.5 * values.std(),
+    "spread": lambda values, rng: values.mean() + 1.4 * (values - values.mean()),
+    "noise": lambda values, rng: values + 0.5 * values.std() * rng.normal(size=len(values)),
+    "shuffled": lambda values, rng: rng.permutation(values),
+    "growth": lambda values, rng: 1.1 * values,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES_OF_THE_WORLD)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_other_changes_are_no_faults(change, shape):
+    for seed in range(5):
+        before, after, rng = two(shape, seed)
+        assert fault_of_number(CHANGES_OF_THE_WORLD[change](after, rng), before) is None
+
+
+def test_what_is_said_of_each():
+    before, after, _rng = two("normal", 1, 1000)
+    marked = after.copy()
+    marked[:60] = 0
+    assert fault_of_number(marked, before) == (FaultKind.SENTINEL, 0.0, (0.06, 0.0), ())
+    cut = fault_of_number(np.minimum(after, 180.0), before)
+    assert cut[1] == 180.0 and cut.shares == ((after >= 180).mean(), (before >= 180).mean())
+    assert fault_of_number(np.maximum(after, 160.0), before).value == 160.0
+    assert fault_of_number(np.round(after), before)[:2] == (FaultKind.ROUNDED, 1.0)
+    assert fault_of_number(np.round(after / 2.5) * 2.5, before).value == 2.5
+
+
+@pytest.mark.parametrize("change", UNIT_CHANGES, ids=lambda change: f"{change.before} {change.factor:g}")
+def test_every_unit(change):
+    before, after, _ = two("normal", 2, 2000)
+    inner = change.back.undone(after) if change.factor != 1 else after + change.offset
+    found = fault_of_number(inner, before)
+    assert found == (FaultKind.UNIT, change.factor, (), (change.before, change.after))
+
+
+def test_a_mark_that_both_groups_have_is_none():
+    before, after, _ = two("normal", 3)
+    before[:40], after[:60] = -999, -999
+    assert fault_of_number(after, before) is None
+
+
+def test_few_rows_or_values_say_nothing():
+    assert fault_of_number(np.arange(5.0), np.arange(50.0)) is None
+    assert fault_of_number(np.full(100, 9.0), np.tile([1.0, 2.0], 50)) is None
