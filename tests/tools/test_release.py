@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 import princdiff
-from tools import check_dist, oldest_versions
+from tools import check_dist, oldest_versions, release_notes
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -98,6 +98,23 @@ def test_changes_are_of_a_known_kind_and_are_entries():
             lines = [line for line in entries.splitlines() if line.strip()]
             assert lines and lines[0].startswith("- "), name
             assert all(line.startswith(("- ", "  ")) for line in lines), name
+
+
+def test_the_notes_of_a_release_are_its_section():
+    parts = [
+        "# Changelog",
+        "## [Unreleased]",
+        "## [0.2.0] - 2027-01-02",
+        "- More.",
+        "## [0.1.0] - 2026-01-02",
+        "x",
+    ]
+    changelog = "\n\n".join(parts)
+    assert release_notes.notes("v0.2.0", changelog) == "- More.\n"
+    assert release_notes.notes("0.1.0", changelog) == "x\n"
+    for version in ("v0.3.0", "Unreleased", "0.2"):
+        with pytest.raises(SystemExit, match="has no section for"):
+            release_notes.notes(version, changelog)
 
 
 def test_every_public_function_and_class_is_told_in_the_changelog():
