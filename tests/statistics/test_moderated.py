@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from princdiff.statistics.moderated import LabelledUnits, moderated, pooled_pvalues, without_trend
+from princdiff.statistics.moderated import LabelledUnits, level_rows, moderated, pooled_pvalues, without_trend
 
 
 @pytest.fixture
@@ -81,3 +81,15 @@ def test_a_trend_is_taken_out_and_labels_play_no_part(rng):
     even = without_trend(np.exp(-level) * rng.normal(size=(20, 1000)), level)
     low, high = even[:, level < 1].std(), even[:, level > 4].std()
     assert low == pytest.approx(high, rel=0.2)
+
+
+def test_columns_that_rise_do_not_make_the_others_fall(rng):
+    """Parts of a whole of which a tenth rise: the logarithms of the others stay where they were."""
+    parts = rng.lognormal(0, 0.02, size=(8, 200)) * rng.lognormal(0, 1, size=200)
+    parts[4:, :20] *= 10
+    values = np.log2(parts / parts.sum(axis=1, keepdims=True))
+    even = level_rows(values)
+    apart = [one[4:].mean(axis=0) - one[:4].mean(axis=0) for one in (values, even)]
+    assert np.abs(apart[0][20:]).mean() > 0.3
+    assert np.abs(apart[1][20:]).max() < 0.1
+    np.testing.assert_allclose(apart[1][:20], np.log2(10), atol=0.1)

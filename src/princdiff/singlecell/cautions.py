@@ -7,17 +7,20 @@ sequencing depth.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.stats import ttest_ind
+from scipy.stats import chi2_contingency, ttest_ind
 
 from princdiff.caught_warnings import warn_user
 from princdiff.data import validate
 from princdiff.singlecell.anndata_input import CellComparison
+from princdiff.singlecell.composition import cells_of_types, composition, type_column
+from princdiff.singlecell.donor_genes import Donors
 from princdiff.tables.units import PSEUDOREPLICATION, unit_column, units_advice
 
 # Fewer cells in a group than this are not yet "many".
@@ -27,6 +30,8 @@ LARGEST_LOGARITHM = 30.0
 _LOOKED_AT = 200_000
 # Depths that differ by less than this factor are taken to be equal.
 UNEQUAL_DEPTH = 1.25
+# Shares of cell types that differ by less in sum are taken to be equal; by more, groups are types themselves.
+UNEQUAL_SHARES, ANOTHER_TYPE = 0.1, 0.95
 
 
 def warn_of_pseudoreplication(adata: Any, groupby: str, comparisons: list[CellComparison]) -> None:
@@ -82,6 +87,59 @@ def warn_of_depth(
             f"cells of {deeper!r} were sequenced {max(ratio, 1 / ratio):.1f} times as deep as those of "
             f"{other!r}: genes may differ for that alone, for instance in how many cells show them; compare "
             f"counts thinned to equal depth, princdiff.tl.thin_counts(adata, {groupby!r}), normalised anew"
+        )
+
+
+def warn_of_composition(
+    adata: Any,
+    comparisons: list[CellComparison],
+    units: Callable[[CellComparison], Donors | None],
+    groupby: str,
+) -> None:
+    """One warning for each comparison whose groups have other shares of cell types.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Cells; types are looked for among the columns of ``obs``.
+    comparisons : list of CellComparison
+        Groups.
+    units : callable
+        Donors of a comparison, or None.
+    groupby : str
+        Column of ``obs`` that holds the groups.
+    """
+    name = type_column(adata, (groupby,))
+    if name is None:
+        return
+    codes, types = pd.factorize(adata.obs[name].astype(str), sort=True)
+    for comparison in comparisons:
+        if comparison.joint:
+            continue
+        own, donors = codes[comparison.cells], units(comparison)
+        table = np.stack(
+            [np.bincount(own[comparison.codes == code], minlength=len(types)) for code in (0, 1)]
+        )
+        present = table.sum(axis=0) > 0
+        shares = table[:, present] / table.sum(axis=1, keepdims=True)
+        if donors is not None:
+            counts = cells_of_types(donors, own, len(types))[:, present]
+            found = composition(counts, donors, seed=0)
+            shares = found[["share", "share_reference"]].to_numpy().T
+            clear = bool((found["share_pvalue_adj"] <= 0.05).any())
+        else:
+            clear = chi2_contingency(table[:, present]).pvalue <= 0.05 if present.sum() > 1 else False
+        apart = np.abs(shares[0] - shares[1])
+        # Groups that are made of types differ in them by definition.
+        if not clear or not UNEQUAL_SHARES <= apart.sum() / 2 < ANOTHER_TYPE:
+            continue
+        most = int(np.argmax(apart))
+        first, second = (f"{100 * share:.0f} %" for share in shares[:, most])
+        warn_user(
+            f"the groups have other shares of cell types: {types[present][most]!r} (adata.obs[{name!r}]) is "
+            f"{first} of the cells of {comparison.group!r} and {second} of {comparison.reference!r}, so "
+            "genes of that type differ for that alone; compare each type on its own: "
+            f"princdiff.tl.pda(adata, {groupby!r}, by={name!r})"
         )
 
 

@@ -17,7 +17,7 @@ from scipy.stats import false_discovery_control
 
 from princdiff.labellings.schemes import Scheme
 from princdiff.singlecell.depth import CellCounts
-from princdiff.statistics.moderated import LabelledUnits, pooled_pvalues, without_trend
+from princdiff.statistics.moderated import LabelledUnits, level_rows, pooled_pvalues, without_trend
 
 # A gene is tested if so many cells show it, and this share of them.
 FEWEST_CELLS, LEAST_SHARE = 10, 0.02
@@ -126,11 +126,11 @@ def donor_genes(cells: CellCounts, names: NDArray, donors: Donors, options: Gene
         selected, reason ("mean", "variability", "co-expression with ...", or empty) and logfoldchange (to
         base 2, of the group over the reference; NaN where too few cells show the gene).
     """
-    return named_genes([tested_genes(cells, donors, options)], names, options.error)[0]
+    return named_genes([compare_genes(cells, donors, options)], names, options.error)[0]
 
 
 @dataclass(frozen=True)
-class TestedGenes:
+class ComparedGenes:
     """Genes of one comparison, before the error is controlled.
 
     Attributes
@@ -148,7 +148,7 @@ class TestedGenes:
     logfoldchange: NDArray[np.float64]
 
 
-def tested_genes(cells: CellCounts, donors: Donors, options: GeneOptions) -> TestedGenes:
+def compare_genes(cells: CellCounts, donors: Donors, options: GeneOptions) -> ComparedGenes:
     """Test means, variability and co-expression of the genes that enough cells show.
 
     Parameters
@@ -162,13 +162,13 @@ def tested_genes(cells: CellCounts, donors: Donors, options: GeneOptions) -> Tes
 
     Returns
     -------
-    TestedGenes
+    ComparedGenes
     """
     counts, depth = cells.counts, cells.depth
     shown = np.asarray((counts > 0).sum(axis=0)).ravel()
     tested = np.flatnonzero(shown >= max(FEWEST_CELLS, LEAST_SHARE * counts.shape[0]))
     if not len(tested):
-        return TestedGenes([], tested, np.zeros(0))
+        return ComparedGenes([], tested, np.zeros(0))
     sums = _DonorSums.of(counts[:, tested], depth, donors)
     units = donors.units(max(options.n_permutations, FEWEST_PERMUTATIONS), options.seed)
     level = sums.log_means.mean(axis=0)
@@ -184,15 +184,15 @@ def tested_genes(cells: CellCounts, donors: Donors, options: GeneOptions) -> Tes
             correlations, pairs = _correlations(counts[:, tested[paired]], depth, donors)
             statistics = few.statistics(correlations)
             families.append(_GeneFamily.of("co-expression", tested[paired][pairs], statistics))
-    return TestedGenes(families, tested, -_difference(sums.log_means, donors))
+    return ComparedGenes(families, tested, -_difference(sums.log_means, donors))
 
 
-def named_genes(found: list[TestedGenes], names: NDArray, error: str) -> list[pd.DataFrame]:
+def named_genes(found: list[ComparedGenes], names: NDArray, error: str) -> list[pd.DataFrame]:
     """Name genes of several comparisons, with one error control over all of them.
 
     Parameters
     ----------
-    found : list of TestedGenes
+    found : list of ComparedGenes
         One for each comparison.
     names : array of str of shape (n_genes,)
         Genes, the same for all.
@@ -323,9 +323,15 @@ class _DonorSums:
 
     @property
     def log_means(self) -> NDArray[np.float64]:
-        """Base 2 logarithms of counts per depth, shape (n_rows, n_genes)."""
+        """Base 2 logarithms of counts per depth, shape (n_rows, n_genes).
+
+        Donors are brought to one level by the genes with more counts than most: where many genes rise, depth
+        rises with them, and genes that did not change would seem to fall.
+        """
         share = self.depth / self.depth.mean()
-        return np.log2(self.total / share[:, None] + 0.5)
+        logs = np.log2(self.total / share[:, None] + 0.5)
+        counted = self.total.sum(axis=0)
+        return level_rows(logs, counted >= np.median(counted))
 
     @property
     def excess_spread(self) -> NDArray[np.float64]:

@@ -76,10 +76,14 @@ class Expression:
         # Without blocks single cells move, whatever would be done with blocks.
         return cls(matrix, counts, donors, "auto" if donors is None else source.permute)
 
-    def warn(self, adata: Any, groupby: str, comparisons: list[CellComparison]) -> None:
-        """Warn of what makes p-values mislead: unequal depth, and cells that pass for donors."""
+    def warn(
+        self, adata: Any, groupby: str, comparisons: list[CellComparison], by: str | None = None
+    ) -> None:
+        """Warn of what misleads: unequal depth, unequal shares of cell types, cells that pass for donors."""
         if self.counts is not None:
             cautions.warn_of_depth(self.counts.depth, comparisons, self.donors, groupby)
+        if by is None:
+            cautions.warn_of_composition(adata, comparisons, self.units, groupby)
         if self.donors is None:
             cautions.warn_of_pseudoreplication(adata, groupby, comparisons)
 

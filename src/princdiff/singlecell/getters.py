@@ -81,7 +81,7 @@ def rank_genes_groups_df(
     adata : AnnData
         After `princdiff.tl.pda` with ``n_permutations``.
     group : str, optional
-        One comparison only.
+        One comparison only; of ``by`` one cell type.
     {key}
     pval_cutoff : float, optional
         Genes with an adjusted p-value up to this one only.
@@ -160,6 +160,47 @@ def pda_statistics(adata: Any, key: str = "pda") -> pd.DataFrame:
 
 
 @with_shared_docs
+def pda_cell_types_df(adata: Any, key: str = "pda") -> pd.DataFrame:
+    """Cell types, the most changed first.
+
+    Parameters
+    ----------
+    adata : AnnData
+        After `princdiff.tl.pda` with ``by``.
+    key : str, default="pda"
+        Where results are.
+
+    Returns
+    -------
+    DataFrame
+        Columns cell_type, n_cells and n_cells_reference; change: how well the groups are told apart in donors
+        (without ``blocks``: cells) that were not learned from, with as many cells of every type, .5 by chance
+        and 1 without error, NaN for types of few cells; n_selected genes, named with error control over all
+        types; pvalue (of any gene) and pvalue_adj (Benjamini and Hochberg, over types); with ``blocks`` also
+        share and share_reference (of a donor's cells, mean), share_log2_change and share_pvalue_adj (donor by
+        donor, family-wise over types).
+
+    Examples
+    --------
+    {example_cells}
+    >>> cells.obs["cell_type"] = ["B", "T"] * 30
+    >>> princdiff.tl.pda(cells, "tissue", by="cell_type")
+    >>> princdiff.get.pda_cell_types_df(cells)[["cell_type", "n_cells", "n_selected"]]
+      cell_type  n_cells  n_selected
+    0         B       15           1
+    1         T       15           1
+    """
+    check_anndata(adata)
+    parameters.check({"key": key}, key=Text())
+    result = adata.uns.get(key)
+    if not isinstance(result, Mapping) or "cell_types" not in result:
+        raise ValueError(
+            f"adata.uns[{key!r}] has no cell types; call princdiff.tl.pda(adata, ..., by=) first"
+        )
+    return result["cell_types"].reset_index(drop=True)
+
+
+@with_shared_docs
 def pda_gene_sets_df(adata: Any, key: str = "pda") -> pd.DataFrame:
     """Gene sets, most enriched first.
 
@@ -229,6 +270,8 @@ def genes_of(adata: Any, key: str, group: str | None) -> pd.DataFrame:
             f"adata, ..., key_added={key!r}) first"
         )
     table = found["table"].reset_index(drop=True)
+    if "cell_type" in table:
+        table = table.assign(group=table["cell_type"])
     if group is not None:
         _refuse_unknown_group(group, table)
         table = table[table["group"] == group]

@@ -25,6 +25,7 @@ from princdiff.singlecell.anndata_input import (
     check_anndata,
     find_comparisons,
 )
+from princdiff.singlecell.cell_types import compare_types
 from princdiff.singlecell.donor_genes import GeneOptions
 from princdiff.singlecell.expression import Expression, Source
 from princdiff.singlecell.genes import gene_statistics
@@ -50,6 +51,7 @@ def pda(
     n_features: int | str | None = "auto",
     n_components: int = 1,
     blocks: str | None = None,
+    by: str | None = None,
     permute: str = "auto",
     n_permutations: int = 99,
     statistic: str = "divergence",
@@ -95,6 +97,9 @@ def pda(
         Directions of each comparison; 0: genes alone, which takes seconds.
     blocks : str, optional
         Column of ``obs`` that holds donors, batches or pairs.
+    by : str, optional
+        Column of ``obs`` that holds cell types: the two groups are compared within each type, genes alone,
+        with one error control over all types. Types are ranked by how much they changed.
     permute : {"auto", "whole", "within"}, default="auto"
         "whole": all cells of a donor change groups together, for donors that belong to one group each.
         "within": cells change groups inside their donor, for donors that were measured in every group.
@@ -145,6 +150,8 @@ def pda(
           Beside them stand scanpy's "names", "scores", "pvals", "pvals_adj" and "logfoldchanges", so that
           ``scanpy.get.rank_genes_groups_df(adata, None, key="pda")`` and ``scanpy.pl.rank_genes_groups`` read
           them.
+          With ``by`` the table has a column "cell_type", and ``.uns[key_added]["cell_types"]`` a row for each
+          type; read it with `princdiff.get.pda_cell_types_df`.
           The genes are a test of their own: some may differ where the direction's ``pvalue`` shows
           nothing, since it looks at all genes at once. Read them with `princdiff.get`.
 
@@ -171,6 +178,7 @@ def pda(
         reference=Data(),
         mask_var=Data(),
         layer=Either(Text(), None),
+        by=Either(Text(), None),
         obsm=Either(Text(), None),
         n_features=Either(Level(), None),
         n_components=Whole(0),
@@ -182,14 +190,15 @@ def pda(
         key_added=Text(),
         copy=Flag(),
     )
-    if not n_components and not n_permutations:
-        raise ValueError("n_components=0 tests genes alone, which needs n_permutations above 0")
+    if not n_permutations and (by is not None or not n_components):
+        alone = "n_components=0" if by is None else f"by={by!r}"
+        raise ValueError(f"{alone} tests genes alone, which needs n_permutations above 0")
     if copy:
         adata = adata.to_memory() if adata.isbacked else adata.copy()
     comparisons = find_comparisons(adata, groupby, groups, reference)
     expression = Expression.of(adata, Source(layer, obsm, mask_var, blocks, permute, values))
     if n_permutations:
-        expression.warn(adata, groupby, comparisons)
+        expression.warn(adata, groupby, comparisons, by)
     random_state = random_state if rng is None else rng
     seed = int(validate.generator(random_state).integers(2**31))
     about_genes, run = GeneOptions(n_permutations, error, seed), Run(seed, n_jobs, progress)
@@ -210,6 +219,12 @@ def pda(
         **about_ranking(error),
         "random_state": random_state if isinstance(random_state, int) else None,
     }
+    if by is not None:
+        asked["by"] = by
+        types = compare_types(adata, by, expression, _only(comparisons, groupby), (about_genes, run))
+        layout = ranked_genes(types["table"].assign(group=types["table"]["cell_type"]))
+        write_uns(adata, key_added, {"params": asked, **types, **layout})
+        return adata if copy else None
     if not n_components:
         table = rank_genes(expression, comparisons, scale, (about_genes, run))
         write_uns(adata, key_added, {"params": asked, "table": table, **ranked_genes(table)})
@@ -238,6 +253,16 @@ def pda(
         found.append(_Found(expression.matrix, rows, comparison, fitted, tested, genes, n_null_genes))
     _write(adata, key_added, expression.matrix, found, asked)
     return adata if copy else None
+
+
+def _only(comparisons: list[CellComparison], groupby: str) -> CellComparison:
+    """The one comparison of two groups that is made in every cell type."""
+    if len(comparisons) > 1 or comparisons[0].joint:
+        raise ValueError(
+            f"by= compares two groups within each cell type, and adata.obs[{groupby!r}] has more; name one "
+            "with groups= and the other with reference="
+        )
+    return comparisons[0]
 
 
 def _fit(

@@ -24,7 +24,7 @@ _BLOCK_ELEMENTS = 1_000_000
 
 @dataclass(frozen=True)
 class LabelledUnits:
-    """LabelledUnits, such as donors, and the labellings under which they are compared.
+    """Units, such as donors, and the labellings under which they are compared.
 
     Attributes
     ----------
@@ -130,6 +130,34 @@ def _inverse_trigamma(values: NDArray[np.float64]) -> NDArray[np.float64]:
         here = polygamma(1, found)
         found = found + here * (1 - here / values) / polygamma(2, found)
     return found
+
+
+def level_rows(values: NDArray[np.float64], usual: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
+    """Rows brought to one level by the median of their deviations from the columns' means.
+
+    Of logarithms of parts of a whole some fall if others rise; beside the column in the middle they do not,
+    where there are many columns of which most do not change. Labels play no part.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows, n_columns)
+        Logarithms.
+    usual : bool array of shape (n_columns,), optional
+        Columns whose median counts; default all.
+
+    Returns
+    -------
+    array of shape (n_rows, n_columns)
+
+    Examples
+    --------
+    >>> parts = np.array([[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 20.0]])
+    >>> even = level_rows(np.log2(parts / parts.sum(axis=1, keepdims=True)))
+    >>> (even[1] - even[0]).round(2).tolist()
+    [0.0, 0.0, 0.0, 2.32]
+    """
+    apart = values - values.mean(axis=0)
+    return values - np.median(apart if usual is None else apart[:, usual], axis=1, keepdims=True)
 
 
 def without_trend(values: NDArray[np.float64], level: NDArray[np.float64]) -> NDArray[np.float64]:
