@@ -128,7 +128,7 @@ class Profile:
         (old, sums), sample = next(iter(self.groups.items())), self.sample
         if old in sample.rows:
             sample = SampledRows({name: sample.rows[old]}, {name: sample.keys[old]})
-        blocks = {name: bits for bits in self.blocks.values()}
+        blocks = dict(zip([name], self.blocks.values(), strict=False))
         return replace(self, groups={name: sums}, sample=sample, blocks=blocks)
 
     def of_two(self, group: str, others: Sequence[str], called: str) -> Profile:
