@@ -119,6 +119,7 @@ paper: $(VENV)/.stamp-bench kernels
 # A small run does without alibi-detect, whose environment takes long to install.
 peers: $(VENV)/.stamp-bench kernels $(if $(QUICK),,build/alibi/.stamp)
 	for name in $(PEERS); do $(PY) -m benchmarks.peers.$$name $(QUICK_FLAG) || exit 1; done
+	$(PY) -m benchmarks.harness $(QUICK_FLAG)
 	$(PY) -m benchmarks.evidence $(QUICK_FLAG)
 	$(COLLECT)
 

@@ -23,6 +23,7 @@ INDEX = {
         ("theorems", "The theorems, as simulations", "benchmarks.paper.theorems"),
     ],
     "Peers": [
+        ("harness", "Libraries on differences whose truth is known", "benchmarks.harness"),
         ("peers-directions", "The best direction (POT)", "benchmarks.peers.directions"),
         ("peers-tests", "Two-sample tests (hyppo)", "benchmarks.peers.tests"),
         ("peers-features", "Features found (scikit-learn)", "benchmarks.peers.features"),
