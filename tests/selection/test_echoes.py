@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
 
 from princdiff import compare, select_features
 from princdiff.labellings.schemes import Scheme
@@ -39,6 +40,37 @@ def test_what_is_made_of_others_follows_from_them(kind):
     rows, labellings = made(kind, 0)
     found = echoes(rows, labellings, np.arange(4), [0, 2])
     assert set(found.parents) == {2} and 0 in found.parents[2]
+
+
+def chosen_by(parent, seed):
+    """Labels that depend on a column only, so that all others differ at most because it does."""
+    rng = np.random.default_rng(seed)
+    chance = 1 / (1 + np.exp(-1.5 * (parent - parent.mean()) / parent.std()))
+    return (rng.random(len(parent)) < chance).astype(np.uint8)
+
+
+def cells():
+    """Radius, texture, smoothness and area of nuclei: real measurements, the area nearly a square."""
+    return load_breast_cancer().data[:, [0, 1, 4, 3]]
+
+
+def growing_errors():
+    rng = np.random.default_rng(0)
+    sides = rng.gamma(9.0, 1.0, size=(500, 3))
+    return np.column_stack([sides, sides[:, 0] ** 2 * (1 + 0.01 * rng.normal(size=500))])
+
+
+@pytest.mark.parametrize("table", [cells, growing_errors])
+@pytest.mark.parametrize("seed", range(2))
+def test_what_is_left_over_may_grow_with_the_others(table, seed):
+    rows = table()
+    codes = chosen_by(rows[:, 0], seed)
+    labellings = Relabellings(Scheme(codes, 199, seed=seed), 2)
+    assert 0 in echoes(rows, labellings, np.arange(4), [0, 3]).parents[3]
+    for change in (lambda own: own * 1.05, lambda own: own + 0.1 * own.std(), np.flip):
+        other = rows.copy()
+        other[codes == 1, 3] = change(other[codes == 1, 3])
+        assert 3 not in echoes(other, labellings, np.arange(4), [0, 3]).parents
 
 
 @pytest.mark.parametrize(
