@@ -22,7 +22,6 @@ from princdiff.data.problem import Run
 from princdiff.data.row_keys import group_ranks, row_keys
 from princdiff.data.samples import Scale
 from princdiff.data.shared_docs import with_shared_docs
-from princdiff.data.stored_columns import StoredColumns
 from princdiff.data.validate import settle_weights
 from princdiff.divergences import Divergence
 from princdiff.labellings.execution import refuse_unseeded
@@ -225,12 +224,12 @@ def compare(
         "dates": dates,
     }
     settled = {**reading, **vars(options), "sample_weight": sample_weight}
-    profile = profile_of_sources(X, Y, groups, settled, run)
+    budget = None if memory is None else parse_memory(memory)
+    profile = profile_of_sources(X, Y, groups, settled, run, budget)
     if profile is not None:
         clock.done("reading")
         return compare_profile(profile, options, run, clock, asked)
     with caught_warnings() as caught:
-        budget = None if memory is None else parse_memory(memory)
         about = {"groups": groups, "weights": sample_weight, "reference": reference}
         prepared = prepare(X, Y, memory=budget, **about, **reading)
     notes = (*prepared.notes, *_new_warnings(caught, prepared.notes))
@@ -343,8 +342,7 @@ def in_canonical_order(prepared: Prepared) -> tuple[Prepared, NDArray[np.uint64]
         settle_weights(prepared.weights, prepared.codes, prepared.groups)
         prepared = prepared.take_rows(np.flatnonzero(prepared.weights))
     n_rows, n_features = prepared.rows.shape
-    # A stored table is put into order column by column.
-    if n_rows * n_features > _LARGEST_SORTED and not isinstance(prepared.rows, StoredColumns):
+    if n_rows * n_features > _LARGEST_SORTED:
         return prepared, None
     keys = row_keys(prepared.rows, prepared.weights)
     # Rows that are alike may be of different groups, and which group came first must not matter.

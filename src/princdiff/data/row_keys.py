@@ -18,7 +18,6 @@ from sklearn.utils.sparsefuncs import min_max_axis
 
 from princdiff.data.moments import row_blocks
 from princdiff.data.row_chunks import RowChunks
-from princdiff.data.stored_columns import StoredColumns
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 # Steps into which the range of a feature is cut: fine enough to tell rows apart, coarse beside rounding.
@@ -79,8 +78,6 @@ def _ranges(rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def _blocks(rows: Any) -> Iterator[tuple[slice, Any]]:
     if sp.issparse(rows):
         yield slice(None), rows.tocsr()
-    elif isinstance(rows, StoredColumns) and rows.sparse:
-        yield from rows.blocks()
     else:
         for block in row_blocks(rows):
             yield block, rows[block]

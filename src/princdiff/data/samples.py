@@ -23,8 +23,6 @@ from princdiff.data.products import Products, Scaling, StreamedProducts, product
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.row_keys import row_keys
 from princdiff.data.row_operators import Deflated, Mixed, StandardisedWithin
-from princdiff.data.stored_columns import StoredColumns
-from princdiff.data.stored_products import StoredProducts
 
 Scale = Literal["pooled", "within"] | None
 
@@ -99,10 +97,7 @@ class Samples:
         self.rows = rows
         self.scale = scale
         self.weights = weights
-        if isinstance(rows, RowChunks) or (isinstance(rows, StoredColumns) and rows.sparse):
-            found = rows.moments(weights)
-        else:
-            found = moments(rows, weights)
+        found = rows.moments(weights) if isinstance(rows, RowChunks) else moments(rows, weights)
         self.centre, self.deviation = found.mean, found.deviation
         _refuse_wide(found, names)
         if scale is not None:
@@ -118,7 +113,7 @@ class Samples:
         scaling = Scaling(self.centre, self.factor / self.unit, dtype, self.deviation)
         rows = self.rows
         products: Any
-        if isinstance(rows, RowChunks | StoredColumns):
+        if isinstance(rows, RowChunks):
             products = rows.products(scaling)
         else:
             products = products_in_memory(rows, scaling)
@@ -179,12 +174,12 @@ class Samples:
     @property
     def columns_per_pass(self) -> int | None:
         """Columns that share a pass over rows out of core; None in memory, where columns share a cache."""
-        return self.rows.columns_per_pass if isinstance(self.rows, RowChunks | StoredColumns) else None
+        return self.rows.columns_per_pass if isinstance(self.rows, RowChunks) else None
 
     @property
     def largest_sample(self) -> int | None:
         """Rows of a sample that fits into the memory beside everything else; None: of any number."""
-        return self.rows.largest_sample if isinstance(self.rows, RowChunks | StoredColumns) else None
+        return self.rows.largest_sample if isinstance(self.rows, RowChunks) else None
 
     @property
     def streamed(self) -> bool:
@@ -193,8 +188,6 @@ class Samples:
 
     def scaled_rows_by_rows(self) -> Any:
         """Scaled rows in single precision, shape (n_rows, n_features): slices or numbers pick some."""
-        if isinstance(self._products, StoredProducts):
-            return self._products.by_rows()
         return np.ascontiguousarray(self.feature_columns(np.arange(self.n_features)).T, dtype=np.float32)
 
     def usable(self, labels: Labels) -> Samples:
@@ -283,8 +276,6 @@ class Samples:
             return values.T
         if isinstance(self.rows, RowChunks):
             raise ValueError(f"{self.rows.label} is out of core, and this needs all rows in memory")
-        if isinstance(self.rows, StoredColumns):
-            raise ValueError("this needs all rows in memory, and they do not fit the memory budget")
         scaling = Scaling(self.centre, self.factor, np.dtype(np.float64), self.deviation)
         rows: Any = self.rows
         if sp.issparse(rows):
@@ -300,8 +291,6 @@ class Samples:
         """Covariance of the scaled features over all rows, shape (n_features, n_features)."""
         weights = np.ones(self.n_rows) if self.weights is None else self.weights
         share = weights / weights.sum()
-        if isinstance(self._products, StoredProducts):
-            return self._products.covariance(share)
         if isinstance(self._products, StreamedProducts) and isinstance(self.rows, np.ndarray):
             # One pass over the rows, where features a few at a time would take many.
             return self._products.second_moments(share)

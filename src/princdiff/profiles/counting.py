@@ -16,6 +16,9 @@ from princdiff.profiles.group_sums import GroupSums
 from princdiff.profiles.ruler import Ruler
 from princdiff.profiles.sampled_rows import SampledRows
 
+# Numbers of wide tables that are counted at a time.
+_NUMBERS_AT_A_TIME = 1 << 25
+
 
 @dataclass(frozen=True)
 class Dealing:
@@ -219,9 +222,10 @@ def tables(batches: Iterable[Any]) -> Iterator[Any]:
     waiting: list[Any] = []
     count = 0
     for batch in batches:
-        for start in range(0, batch.num_rows, ROWS_AT_A_TIME):
-            piece = batch.slice(start, ROWS_AT_A_TIME)
-            if count and count + piece.num_rows > ROWS_AT_A_TIME:
+        most = min(ROWS_AT_A_TIME, max(1, _NUMBERS_AT_A_TIME // max(1, batch.num_columns)))
+        for start in range(0, batch.num_rows, most):
+            piece = batch.slice(start, most)
+            if count and count + piece.num_rows > most:
                 yield taken(pa.Table.from_batches(waiting))
                 waiting, count = [], 0
             waiting.append(piece)

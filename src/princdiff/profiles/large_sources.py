@@ -10,27 +10,29 @@ from operator import add
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+import numpy as np
 
-from princdiff.data.opening import parquet_files
 from princdiff.data.run import Run
-from princdiff.extras import extra
 from princdiff.options import option
 from princdiff.profiles.counting import Dealing
 from princdiff.profiles.engines import open_source
-from princdiff.profiles.profile_file import is_profile, load_profile
+from princdiff.profiles.engines.row_blocks import RowBlocks
+from princdiff.profiles.given_profiles import is_profiled, profiles_of
 from princdiff.profiles.profiling import (
-    DEFAULT_SAMPLE,
+    FEWEST_UNITS,
     CrossingBlocks,
     Profile,
     profile,
     refuse_crossing_blocks,
-    refuse_other_bins,
+    rows_and_chunks,
     together,
 )
+from princdiff.tables.large_tables import about_rows, extent_of, row_blocks
 
-# Rows of parquet files from which sums are compared: 10^6 x 20 took 113 s of processor by rows, 10 s by sums.
+# Rows of files from which sums are compared where they are; fewer are read, and summed up in memory.
 _MANY_ROWS = 1_000_000
+# Bytes of text from which its reader is one that reads many rows a second.
+_LONG_TEXT = 100_000_000
 # Options that are settled when a profile is made; what others must be (or None) where one is made unasked.
 _SETTLED = ("groups", "features", "exclude", "blocks", "covariates", "sample_weight")
 _PLAIN = {
@@ -48,9 +50,13 @@ _PLAIN = {
 }
 # Modules of libraries whose tables nothing else here reads.
 _ENGINES = ("pyspark", "ray", "duckdb", "ibis")
+# Columns that labels of rows become.
+_GROUP, _BLOCK = "the group of the row", "the block of the row"
 
 
-def profile_of_sources(X: Any, Y: Any, groups: Any, reading: Mapping[str, Any], run: Run) -> Profile | None:
+def profile_of_sources(
+    X: Any, Y: Any, groups: Any, reading: Mapping[str, Any], run: Run, memory: int | None = None
+) -> Profile | None:
     """One profile of all groups, where sources are profiles or are better compared as such.
 
     Parameters
@@ -63,6 +69,8 @@ def profile_of_sources(X: Any, Y: Any, groups: Any, reading: Mapping[str, Any], 
         Other options that say how rows are read.
     run : Run
         Seed and progress.
+    memory : int, optional
+        Budget in bytes.
 
     Returns
     -------
@@ -74,16 +82,24 @@ def profile_of_sources(X: Any, Y: Any, groups: Any, reading: Mapping[str, Any], 
             if given.get(name) is not None:
                 raise ValueError(f"{option(name)} is settled when a profile is made, by princdiff.profile")
         return profiles_of(X, Y, run)
+    if (Y is None) == (groups is None):
+        return None
     if not all(_is_plain(reading.get(name), plain) for name, plain in _PLAIN.items()):
         return None
-    if not isinstance(reading.get("blocks"), str | None) or not worth_profiles(X, Y, groups):
+    worth = _worth([source for source in (X, Y) if source is not None], memory)
+    if not worth:
         return None
-    about_columns = {name: reading.get(name) for name in ("features", "exclude", "blocks")}
+    asked = {name: reading.get(name) for name in ("features", "exclude", "blocks")}
+    X, groups, asked["blocks"] = _with_labels(X, groups, asked["blocks"])
+    if not isinstance(groups, str | None) or not isinstance(asked["blocks"], str | None):
+        return None
     try:
-        found = profiles_of_tables(X, Y, groups, about_columns, run)
-    except CrossingBlocks:
-        if any(map(_only_engines_read, (X, Y))):
-            raise
+        found = profiles_of_tables(X, Y, groups, asked, run)
+    except ValueError as error:
+        if worth == "text" or (worth == "many" and isinstance(error, CrossingBlocks)):
+            return None
+        raise
+    if worth != "needed" and asked["blocks"] and found.fewest_units < FEWEST_UNITS:
         return None
     if reading.get("missing", "error") == "error":
         refuse_gaps(found)
@@ -94,15 +110,51 @@ def _is_plain(value: Any, plain: tuple[Any, ...]) -> bool:
     return value is None or (isinstance(value, str | int) and value in plain)
 
 
-def worth_profiles(X: Any, Y: Any, groups: Any) -> bool:
-    """Whether tables are compared by their sums: not where labels of rows come apart from them."""
-    if not isinstance(groups, str | None) or (Y is None) == (groups is None):
-        return False
-    given = [source for source in (X, Y) if source is not None]
+def _worth(given: Sequence[Any], memory: int | None) -> str:
+    """Why tables are compared by their sums.
+
+    Returns
+    -------
+    {"needed", "many", "text", ""}
+        Rows cannot be had; there are so many that sums show as much; a quick reader of text is worth a try;
+        or they are not compared by sums.
+    """
     if any(_only_engines_read(source) for source in given):
-        return True
-    counts = [_rows_in_parquet(source) for source in given]
-    return None not in counts and sum(count or 0 for count in counts) >= _MANY_ROWS
+        return "needed"
+    try:
+        extents = [extent_of(source, memory) for source in given]
+    except (ImportError, OSError, ValueError, TypeError):
+        # Who reads the rows says what is wrong.
+        return ""
+    known = [extent for extent in extents if extent is not None]
+    if any(not extent.fits for extent in known):
+        return "needed"
+    if len(known) == len(given) and sum(extent.n_rows for extent in known) >= _MANY_ROWS:
+        return "many"
+    return "text" if all(_is_long_text(source) for source in given) else ""
+
+
+def _is_long_text(source: Any) -> bool:
+    if not isinstance(source, str | os.PathLike):
+        return False
+    path = Path(source).expanduser()
+    return path.suffix.lower() == ".csv" and path.is_file() and path.stat().st_size >= _LONG_TEXT
+
+
+def _with_labels(X: Any, groups: Any, blocks: Any) -> tuple[Any, Any, Any]:
+    """Rows of numbers with labels of theirs as columns; anything else as it is."""
+    labels = {_GROUP: groups, _BLOCK: blocks}
+    labels = {name: value for name, value in labels.items() if not isinstance(value, str | None)}
+    rows = row_blocks(X) if labels else None
+    if rows is None:
+        return X, groups, blocks
+    about = about_rows(X)
+    for name, value in labels.items():
+        if np.shape(value) != (rows.shape[0],):
+            return X, groups, blocks
+        about[name] = np.asarray(value)
+    groups = _GROUP if _GROUP in labels else groups
+    return RowBlocks(rows, about), groups, _BLOCK if _BLOCK in labels else blocks
 
 
 def _only_engines_read(source: Any) -> bool:
@@ -114,84 +166,6 @@ def _only_engines_read(source: Any) -> bool:
     if library == "pyarrow":
         return hasattr(source, "get_fragments") or hasattr(source, "read_next_batch")
     return library in _ENGINES
-
-
-def _rows_in_parquet(source: Any) -> int | None:
-    """Rows that the footers of parquet files tell; None for anything else, or a file that is broken."""
-    if isinstance(source, pd.DataFrame) or not isinstance(source, (str, os.PathLike, list, tuple)):
-        return None
-    try:
-        files = parquet_files(source)
-        if files is None:
-            return None
-        reader = extra("pyarrow.parquet", "parquet", "a profile").ParquetFile
-        return sum(int(reader(file).metadata.num_rows) for file in files)
-    except (ImportError, OSError, ValueError, TypeError):
-        # Who reads the rows says what is wrong.
-        return None
-
-
-def is_profiled(source: Any) -> bool:
-    """Whether a source is a profile, or the file of one."""
-    return isinstance(source, Profile) or is_profile(source)
-
-
-def profiles_of(X: Any, Y: Any, run: Run) -> Profile:
-    """One profile of all groups; a table beside a profile is profiled like it."""
-    given = {"X": X, "Y": Y}
-    names = [Path(one).stem if isinstance(one, (str, Path)) else name for name, one in given.items()]
-    names = names if names[0] != names[1] else list(given)
-    read = {name: load_profile(one) if is_profile(one) else one for name, one in given.items()}
-    like = next(one for one in read.values() if isinstance(one, Profile))
-    made = [
-        one
-        if one is None or isinstance(one, Profile)
-        else profile(
-            one,
-            like=like,
-            n_chunks=max(group.n_chunks for group in like.groups.values()),
-            sample_rows=like.sample_rows,
-            random_state=run.seed,
-            blocks=like.about.get("blocks"),
-            progress=run.progress,
-        )
-        for one in read.values()
-    ]
-    first, second = made if made[0] is not None else made[::-1]
-    assert first is not None
-    return joined(first, second, names)
-
-
-def joined(first: Profile, second: Profile | None, names: Sequence[str] = ("X", "Y")) -> Profile:
-    """The profile that holds the groups to compare.
-
-    Parameters
-    ----------
-    first, second : Profile
-        One with groups, or two of one group each.
-    names : two str
-        What the groups of two profiles are called.
-
-    Returns
-    -------
-    Profile
-    """
-    if second is None:
-        if len(first.groups) < 2:
-            raise ValueError(
-                "this profile has one group: compare it with another profile, or make it with groups="
-            )
-        return first
-    refuse_other_bins(first, second)
-    both = [first, second]
-    for part in both:
-        if len(part.groups) != 1:
-            raise ValueError(
-                f"a profile with the groups {', '.join(part.groups)} is compared alone, not with another"
-            )
-    one, other = (part.renamed(name) for part, name in zip(both, names, strict=True))
-    grouped = replace(one, grouped=True, groups=dict(one.groups))
-    return grouped + replace(other, grouped=True)
 
 
 def profiles_of_tables(
@@ -214,11 +188,23 @@ def profiles_of_tables(
     Profile
     """
     if Y is None:
-        return profile(X, groups, random_state=run.seed, progress=run.progress, **about_columns)
+        engine = open_source(X, progress=run.progress)
+        sample_rows, n_chunks = rows_and_chunks(len(engine.columns))
+        return profile(
+            engine,
+            groups,
+            n_chunks=n_chunks,
+            sample_rows=sample_rows,
+            random_state=run.seed,
+            **about_columns,
+        )
     names = [Path(one).stem if isinstance(one, (str, Path)) else place for one, place in ((X, "X"), (Y, "Y"))]
     names = names if names[0] != names[1] else ["X", "Y"]
     engines = {name: open_source(one, progress=run.progress) for name, one in zip(names, (X, Y), strict=True)}
-    dealing = Dealing(run.seed, sample_rows=DEFAULT_SAMPLE, blocks=about_columns["blocks"])
+    sample_rows, n_chunks = rows_and_chunks(max(len(engine.columns) for engine in engines.values()))
+    dealing = Dealing(
+        run.seed, default_chunks=n_chunks, sample_rows=sample_rows, blocks=about_columns["blocks"]
+    )
     parts = together(engines, dealing, about_columns["features"], about_columns["exclude"])
     found = reduce(add, [replace(part, grouped=True) for part in parts])
     refuse_crossing_blocks(found)

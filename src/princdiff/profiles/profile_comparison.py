@@ -18,7 +18,7 @@ from princdiff.estimators import SPARDA
 from princdiff.findings import Fault
 from princdiff.profiles.chunk_sums import ChunkLabellings, Chunks
 from princdiff.profiles.chunk_tests import ChunkTests
-from princdiff.profiles.profiling import Profile
+from princdiff.profiles.profiling import FEWEST_UNITS, Profile
 from princdiff.profiles.rows_made_up import rows_made_up
 from princdiff.result import DifferenceResult
 from princdiff.result.effects import Effect
@@ -30,9 +30,6 @@ from princdiff.selection.steps import SelectionOptions
 from princdiff.statistics.permutation_result import PermutationResult
 from princdiff.statistics.planning import detectable_effect
 from princdiff.tables import Prepared, encode, prepare
-
-# Chunks of a group below which too few labellings are left to show anything.
-_FEWEST_CHUNKS = 8
 
 
 class ProfileComparison(Comparison):
@@ -186,9 +183,9 @@ def _apart(values: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np
 def _refuse_few_chunks(chunks: Chunks) -> None:
     counts = np.bincount(chunks.codes, minlength=len(chunks.names))
     for name, count in zip(chunks.names, counts.tolist(), strict=True):
-        if count < _FEWEST_CHUNKS:
+        if count < FEWEST_UNITS:
             raise ValueError(
-                f"group {name} has {count} chunks with rows, and {_FEWEST_CHUNKS} are needed: it is too "
+                f"group {name} has {count} chunks with rows, and {FEWEST_UNITS} are needed: it is too "
                 "small for a profile; compare the rows themselves"
             )
 

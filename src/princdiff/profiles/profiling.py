@@ -28,6 +28,10 @@ DEFAULT_SAMPLE = 10_000
 # Rows wanted to choose bins from, the largest and the smallest share of rows left out for them, and rows
 # among which they are looked for.
 _ROWS_FOR_BINS, _MOST_LEFT_OUT, _LEAST_LEFT_OUT, _LOOKED_AT = 20_000, 0.1, 0.02, 1_000_000
+# Chunks of a group below which too few labellings are left to show anything.
+FEWEST_UNITS = 8
+# Numbers of a sample, for wide tables: of 20 000 columns 1000 rows, and 32 chunks instead of 128.
+_WIDE = 20_000_000
 # A group this many times as large as the smallest is thinned: the rest of it would bring nothing.
 MOST_UNEQUAL = 32
 # Chunks of the smallest group at least.
@@ -88,6 +92,11 @@ class Profile:
         """Columns that were counted."""
         return self.ruler.names
 
+    @property
+    def fewest_units(self) -> int:
+        """Chunks with rows of the group that has the fewest."""
+        return min(int(np.count_nonzero(group.rows)) for group in self.groups.values())
+
     def __repr__(self) -> str:
         chunks = sum(group.n_chunks for group in self.groups.values())
         groups = f", groups {', '.join(self.groups)}" if self.grouped else ""
@@ -128,7 +137,7 @@ class Profile:
         (old, sums), sample = next(iter(self.groups.items())), self.sample
         if old in sample.rows:
             sample = SampledRows({name: sample.rows[old]}, {name: sample.keys[old]})
-        blocks = dict(zip([name], self.blocks.values(), strict=False))
+        blocks = {name: self.blocks[old]} if old in self.blocks else {}
         return replace(self, groups={name: sums}, sample=sample, blocks=blocks)
 
     def of_two(self, group: str, others: Sequence[str], called: str) -> Profile:
@@ -261,9 +270,9 @@ def profile(
             raise ValueError("like= says which columns are counted: leave out features= and exclude=")
         return _counted(engine, like.ruler, dealing)
     left_out = [name for name in (groups, blocks) if name is not None]
-    dealing = replace(dealing, share=share_left_out(engine.n_rows))
+    dealing = replace(dealing, share=share_left_out(engine.n_rows, len(engine.columns)))
     seen = look(engine, dealing, columns_to_read(engine, features, [*(exclude or ()), *left_out]))
-    ruler = ruler_of(seen, features, left_out)
+    ruler = ruler_of(seen, features, left_out, only_numbers=_only_numbers(engine))
     about_rows = {name: len(keys) for name, keys in seen.keys.items()}
     found = _counted(engine, ruler, with_chunks(dealing, about_rows))
     refuse_crossing_blocks(found)
@@ -301,18 +310,20 @@ def together(
     exclude = [*(exclude or ()), *([dealing.blocks] if dealing.blocks else [])]
     sizes = [engine.n_rows for engine in engines.values()]
     known = [size for size in sizes if size is not None]
-    dealing = replace(dealing, share=share_left_out(sum(known) if len(known) == len(sizes) else None))
+    n_rows = sum(known) if len(known) == len(sizes) else None
+    n_columns = max(len(engine.columns) for engine in engines.values())
+    dealing = replace(dealing, share=share_left_out(n_rows, n_columns))
     seen = SampledRows()
     for name, engine in engines.items():
         own = replace(dealing, label=name)
         seen = seen + look(engine, own, columns_to_read(engine, features, exclude))
-    ruler = ruler_of(seen, features, exclude)
+    ruler = ruler_of(seen, features, exclude, only_numbers=_only_numbers(*engines.values()))
     if len(known) == len(sizes):
         dealing = with_chunks(dealing, dict(zip(engines, known, strict=True)))
     return [_counted(engine, ruler, replace(dealing, label=name)) for name, engine in engines.items()]
 
 
-def share_left_out(n_rows: int | None) -> float:
+def share_left_out(n_rows: int | None, n_columns: int = 1) -> float:
     """The share of rows that bins are chosen from, and that are not counted.
 
     Examples
@@ -320,9 +331,21 @@ def share_left_out(n_rows: int | None) -> float:
     >>> share_left_out(50_000), share_left_out(500_000), share_left_out(None)
     (0.1, 0.04, 0.02)
     """
-    if n_rows is None:
-        return _LEAST_LEFT_OUT
-    return min(_MOST_LEFT_OUT, max(_LEAST_LEFT_OUT, _ROWS_FOR_BINS / max(1, n_rows)))
+    wanted = min(_ROWS_FOR_BINS, max(1000, _WIDE // max(1, n_columns)))
+    least = _LEAST_LEFT_OUT * wanted / _ROWS_FOR_BINS
+    return least if n_rows is None else min(_MOST_LEFT_OUT, max(least, wanted / max(1, n_rows)))
+
+
+def rows_and_chunks(n_columns: int) -> tuple[int, int]:
+    """Rows of a sample and chunks of a group that are kept unless others are asked for.
+
+    Examples
+    --------
+    >>> rows_and_chunks(20), rows_and_chunks(20_000)
+    ((10000, 128), (1000, 32))
+    """
+    wide = _WIDE // max(1, n_columns)
+    return min(DEFAULT_SAMPLE, max(500, wide)), min(DEFAULT_CHUNKS, max(32, wide // 50))
 
 
 def with_chunks(dealing: Dealing, rows: Mapping[str, int]) -> Dealing:
@@ -365,7 +388,8 @@ def columns_to_read(
     """Columns that may be counted; an error names one that is not there."""
     asked = [features] if isinstance(features, str) else features
     _refuse_unknown(engine, [*(asked or ()), *unwanted])
-    return [name for name in (asked or engine.columns) if name not in set(unwanted)]
+    spared = {*unwanted, *(() if asked else getattr(engine, "described", ()))}
+    return [name for name in (asked or engine.columns) if name not in spared]
 
 
 def _refuse_unknown(engine: TableEngine, names: Sequence[str | None]) -> None:
@@ -384,10 +408,16 @@ def look(engine: TableEngine, dealing: Dealing, columns: Sequence[str]) -> Sampl
     return found
 
 
-def ruler_of(seen: SampledRows, features: Any, left_out: Sequence[str] = ()) -> Ruler:
+def ruler_of(
+    seen: SampledRows, features: Any, left_out: Sequence[str] = (), *, only_numbers: bool = False
+) -> Ruler:
     """Bins and levels from rows of all groups."""
     frames = [seen.frame(name).drop(columns=list(left_out), errors="ignore") for name in seen.rows]
-    return make_ruler(pd.concat(frames, ignore_index=True), features)
+    return make_ruler(pd.concat(frames, ignore_index=True), features, only_numbers=only_numbers)
+
+
+def _only_numbers(*engines: TableEngine) -> bool:
+    return all(getattr(engine, "only_numbers", False) for engine in engines)
 
 
 def _counted(engine: TableEngine, ruler: Ruler, dealing: Dealing) -> Profile:

@@ -7,7 +7,7 @@ that are left out of the sums, or from those that another profile left out; see 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -117,8 +117,10 @@ class Ruler:
     def in_pairs(self) -> NDArray[np.intp]:
         """Features whose products are added up, by number: numbers and flags first, then frequent levels."""
         kinds = [kind for column in self.columns for kind in column.coding.kinds]
+        bins = [column.n_bins for column in self.columns for _ in column.coding.kinds]
         ranks = {"number": 0, "flag": 0, "level": 1, "missing": 2}
-        order = sorted(range(len(kinds)), key=lambda place: ranks[kinds[place]])
+        # Of very many numbers those of many different values: of genes that hardly occur little can be seen.
+        order = sorted(range(len(kinds)), key=lambda place: (ranks[kinds[place]], -bins[place]))
         chosen = [place for place in order if kinds[place] != "missing"][:MOST_IN_PAIRS]
         return np.sort(np.array(chosen, dtype=np.intp))
 
@@ -133,7 +135,9 @@ class Ruler:
         return np.concatenate([[0], np.cumsum([column.n_bins for column in self.columns])])
 
 
-def make_ruler(rows: pd.DataFrame, features: Sequence[str] | None = None) -> Ruler:
+def make_ruler(
+    rows: pd.DataFrame, features: Sequence[str] | None = None, *, only_numbers: bool = False
+) -> Ruler:
     """Bins and levels from rows that are not counted themselves.
 
     Parameters
@@ -142,6 +146,8 @@ def make_ruler(rows: pd.DataFrame, features: Sequence[str] | None = None) -> Rul
         A random sample; of all groups alike, or of a reference.
     features : list of str, optional
         Columns that were asked for: one that cannot be counted is then an error.
+    only_numbers : bool
+        Whether all columns are numbers, as those of a matrix.
 
     Returns
     -------
@@ -158,6 +164,15 @@ def make_ruler(rows: pd.DataFrame, features: Sequence[str] | None = None) -> Rul
         raise ValueError(f"{len(rows)} rows are too few to choose bins from; a profile is for large tables")
     # How columns are read depends on no labels: any two groups serve.
     halves = np.arange(len(rows)) % 2
+    if only_numbers:
+        # Every column is one of numbers, whatever it holds: nothing is to be found out.
+        prepared = prepare(rows.to_numpy(dtype=np.float64), groups=halves, missing="impute")
+        names = dict(
+            zip((f"x{place}" for place in range(rows.shape[1])), map(str, rows.columns), strict=True)
+        )
+        codings = [replace(coding, column=names[coding.column]) for coding in prepared.codings]
+        left_out = {names[name]: why for name, why in prepared.left_out.items()}
+        return Ruler(tuple(_column(coding, rows[coding.column]) for coding in codings), left_out)
     prepared = prepare(_plain(rows), groups=halves, features=features, missing="impute")
     columns = tuple(_column(coding, rows[coding.column]) for coding in prepared.codings)
     return Ruler(columns, dict(prepared.left_out), tuple(prepared.notes))

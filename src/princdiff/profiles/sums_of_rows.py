@@ -20,6 +20,7 @@ from princdiff.profiles.group_sums import GroupSums
 from princdiff.profiles.profiling import (
     DEFAULT_CHUNKS,
     DEFAULT_SAMPLE,
+    FEWEST_UNITS,
     MOST_UNEQUAL,
     Profile,
     numbers_of_chunks,
@@ -35,8 +36,6 @@ MANY_ROWS = 200_000
 _MANY_NUMBERS = 10**8
 # Rows that bins are chosen from.
 _ROWS_FOR_BINS = 200_000
-# Blocks of a group at least, where whole blocks are relabelled.
-_FEWEST_BLOCKS = 8
 
 
 def worth_sums(prepared: Prepared, permute: str) -> bool:
@@ -65,7 +64,7 @@ def worth_sums(prepared: Prepared, permute: str) -> bool:
         return True
     if permute == "within" or settle_permute(prepared.codes, prepared.blocks) != "whole":
         return False
-    return bool(_blocks_of_groups(prepared).min() >= _FEWEST_BLOCKS)
+    return bool(_blocks_of_groups(prepared).min() >= FEWEST_UNITS)
 
 
 def _blocks_of_groups(prepared: Prepared) -> NDArray[np.intp]:

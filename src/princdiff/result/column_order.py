@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from princdiff.data.stored_columns import StoredColumns
 from princdiff.result.difference import DifferenceResult
 from princdiff.tables import Prepared
 
@@ -38,7 +37,7 @@ def by_name(prepared: Prepared) -> Prepared:
     rows = prepared.rows
     return replace(
         prepared,
-        rows=rows.stored_features(chosen) if isinstance(rows, StoredColumns) else rows[:, chosen],
+        rows=rows[:, chosen],
         features=tuple(prepared.features[place] for place in chosen),
         origin=tuple(prepared.origin[place] for place in chosen),
         kinds=tuple(prepared.kinds[place] for place in chosen),

@@ -11,7 +11,6 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from princdiff.data.stored_columns import StoredColumns
 from princdiff.findings import ChangePart, Why
 from princdiff.labellings.schemes import Scheme
 from princdiff.result import shift_spread_shape
@@ -40,7 +39,7 @@ def feature_blocks(rows: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:
     [(slice(0, 3, None), (3, 4))]
     """
     by_column = rows.tocsc() if sp.issparse(rows) else rows
-    step = 1 if isinstance(rows, StoredColumns) else max(1, _BLOCK_ELEMENTS // rows.shape[0])
+    step = max(1, _BLOCK_ELEMENTS // rows.shape[0])
     for start in range(0, rows.shape[1], step):
         part = slice(start, min(start + step, rows.shape[1]))
         block = by_column[:, part]

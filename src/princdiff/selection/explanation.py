@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem, Run
-from princdiff.data.stored_columns import StoredColumns
 from princdiff.selection.echoes import Echoes
 from princdiff.selection.smallest_cover import smallest_cover
 from princdiff.statistics.permutation_result import PermutationOptions
@@ -200,7 +199,7 @@ def with_rest(explanation: Explanation, problem: Problem, run: Run, n_permutatio
     """
     others = set(explanation.rest)
     features = np.flatnonzero([column in others for column in problem.units])
-    if not explanation.columns or not len(features) or isinstance(problem.rows, StoredColumns):
+    if not explanation.columns or not len(features):
         return explanation
     part = _part(problem.with_ranked_groups.ordered, features)
     found = run_permutations(part, run, PermutationOptions(n_permutations=n_permutations))

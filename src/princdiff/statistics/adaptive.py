@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
-from princdiff.data.stored_columns import StoredColumns
 from princdiff.labellings.schemes import Labelled, Scheme, SomeRows, scheme_of
 from princdiff.statistics import column_cells
 from princdiff.statistics.alone import FEWEST_NAMING, AloneScores, alone_scores_of, numbered
@@ -238,9 +237,6 @@ class ProductCells:
     @cached_property
     def _raw(self) -> NDArray:
         rows = self.problem.rows
-        if isinstance(rows, StoredColumns):
-            # It is as small as what else is made dense here.
-            return rows.block(0, len(rows))
         return rows.toarray() if sp.issparse(rows) else np.asarray(rows)
 
     def _given_others(self) -> CellValues:

@@ -20,7 +20,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
-from princdiff.data.stored_columns import StoredColumns
 from princdiff.labellings.pvalues import (
     adjusted_pvalues,
     counted_pvalue,
@@ -203,8 +202,6 @@ def alone_scores(
         *column_batches(np.flatnonzero(few), N_COLUMNS + MOST_VALUES, labellings),
         *column_batches(np.flatnonzero(~binary & ~few), N_COLUMNS, labellings),
     ]
-    # A stored table has a budget of memory, which is that of one thread.
-    n_jobs = 1 if isinstance(rows, StoredColumns) else n_jobs
     for batch, (found, own, sums) in zip(batches, in_threads(run, batches, n_jobs), strict=True):
         features[:, batch] = found
         observed[batch] = own

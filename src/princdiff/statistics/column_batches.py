@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from princdiff.data.stored_columns import StoredColumns
 from princdiff.statistics.contrasts import MANY_ROWS, Relabellings
 from princdiff.statistics.feature_columns import MOST_VALUES
 from princdiff.statistics.sparse_columns import SparseColumn, are_sparse
@@ -46,8 +45,8 @@ def _count_of_values(column: NDArray) -> int:
 
 
 def each_column(rows: Any, features: NDArray[np.intp]) -> Iterator[NDArray]:
-    """Columns of dense, sparse or stored rows one after the other, each of shape (n_rows,)."""
-    step = 256 if rows.shape[0] < MANY_ROWS and not isinstance(rows, StoredColumns) else 1
+    """Columns of dense or sparse rows one after the other, each of shape (n_rows,)."""
+    step = 256 if rows.shape[0] < MANY_ROWS else 1
     for start in range(0, len(features), step):
         part = rows[:, features[start : start + step]]
         part = part.toarray() if sp.issparse(part) else np.asarray(part)
@@ -55,7 +54,7 @@ def each_column(rows: Any, features: NDArray[np.intp]) -> Iterator[NDArray]:
 
 
 def column_of(rows: Any, feature: int) -> NDArray[np.float64]:
-    """One column of dense, sparse or stored rows in double precision, shape (n_rows,)."""
+    """One column of dense or sparse rows in double precision, shape (n_rows,)."""
     return np.asarray(next(each_column(rows, np.array([feature]))), dtype=np.float64)
 
 

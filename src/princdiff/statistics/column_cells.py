@@ -15,7 +15,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from princdiff.data.stored_columns import StoredColumns
 from princdiff.statistics.alone import combined_scores
 from princdiff.statistics.column_batches import each_column
 from princdiff.statistics.contrasts import MANY_ROWS, Contrasts
@@ -78,7 +77,7 @@ def moment_scores(rows: Any, contrasts: Contrasts) -> tuple[NDArray[np.float32],
     sparse = SparseContrasts.of(rows, contrasts.labellings)
     if sparse is not None:
         return _sparse_moment_scores(sparse, rows.shape[1], contrasts.labellings.n_groups - 1)
-    if rows.shape[0] >= MANY_ROWS or isinstance(rows, StoredColumns):
+    if rows.shape[0] >= MANY_ROWS:
         columns = partial(each_column, rows, np.arange(rows.shape[1]))
         own = (_in_range(column) for column in columns())
         distances = (_spread(_in_range(column)) for column in columns())

@@ -20,7 +20,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from princdiff.data.row_chunks import RowChunks
-from princdiff.data.stored_columns import StoredColumns
 
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), type(Ellipsis))
 # Their functions and classes change with their version, so their name says enough.
@@ -197,7 +196,7 @@ def rows_identity(rows: Any) -> str:
     >>> rows_identity(np.eye(3)) == rows_identity(np.eye(3)[[0, 2, 1]])
     False
     """
-    blocks: Any = rows.blocks() if isinstance(rows, RowChunks | StoredColumns) else [(slice(None), rows)]
+    blocks: Any = rows.blocks() if isinstance(rows, RowChunks) else [(slice(None), rows)]
     digests = [hashlib.sha256() for _ in range(3)]
     for _, block in blocks:
         if sp.issparse(block):

@@ -16,8 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.samples import Samples
-from princdiff.data.scratch import ScratchFile
-from princdiff.data.stored_columns import StoredColumn
 from princdiff.statistics.contrasts import MANY_ROWS, Contrasts, Relabellings
 
 # Rows up to which kernel matrices are made.
@@ -227,7 +225,7 @@ def _by_features(
         if kernel.shape == "products":
             continue
         frequencies = _frequencies(kernel, distances, sampled.shape[1], count, rng)
-        lines = _Waves(rows.project(frequencies).T, stored=rows.samples.columns_per_pass is not None)
+        lines = _Waves(rows.project(frequencies).T)
         if rows.n_rows < MANY_ROWS:
             between = contrasts.between(np.stack(list(lines)).T)
         else:
@@ -244,8 +242,6 @@ class _Waves:
     ----------
     angles : array of shape (count, n_rows), float32
         Rows on frequencies.
-    stored : bool
-        Whether the angles are kept in a file, beside a table that is.
 
     Attributes
     ----------
@@ -253,15 +249,14 @@ class _Waves:
         Variances of the lines that were made.
     """
 
-    def __init__(self, angles: NDArray[np.float32], *, stored: bool) -> None:
-        file = ScratchFile() if stored else None
-        self._angles = [line if file is None else StoredColumn.of(file, line) for line in angles]
+    def __init__(self, angles: NDArray[np.float32]) -> None:
+        self._angles = angles
         self.spread = np.zeros(2 * len(angles), dtype=np.float32)
 
     def __iter__(self) -> Iterator[NDArray[np.float32]]:
         for half, wave in enumerate((np.cos, np.sin)):
             for number, angles in enumerate(self._angles):
-                line = wave(angles.read() if isinstance(angles, StoredColumn) else angles)
+                line = wave(angles)
                 self.spread[half * len(self._angles) + number] = line.var()
                 yield line
 

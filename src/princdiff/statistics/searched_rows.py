@@ -8,15 +8,12 @@ the permutation test stays exact; a group that is small is searched whole.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.data.labels import Labels, PackedCodes
+from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
-from princdiff.data.stored_columns import StoredColumns
-from princdiff.deadline import give_up_if_late
 from princdiff.divergences import Divergence, Energy, Wasserstein2
 from princdiff.kernels import histograms
 
@@ -101,7 +98,6 @@ def judged(
     labels: Labels,
     divergence: Divergence,
     directions: NDArray,
-    covariance: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Divergences of every labelling along its own directions, on all rows.
 
@@ -115,8 +111,6 @@ def judged(
         What is compared.
     directions : array of shape (n_labellings, n_directions, n_features)
         Directions.
-    covariance : array of shape (n_features, n_features), optional
-        Of the scaled features; rows of a stored table are then passed over once for all directions.
 
     Returns
     -------
@@ -124,10 +118,6 @@ def judged(
     """
     n_labellings, n_directions, _ = directions.shape
     gridded = _Gridded.of(divergence, labels) if samples.n_rows > SORTED_ROWS else None
-    if gridded is not None and covariance is not None and isinstance(samples.rows, StoredColumns):
-        which = np.repeat(labels.columns, n_directions)
-        flat = directions.reshape(-1, directions.shape[2])
-        return gridded.by_blocks(samples, labels.codes, which, flat, covariance).reshape(n_labellings, -1)
     result = np.empty((n_labellings, n_directions))
     step = max(1, _BLOCK_ELEMENTS // (samples.n_rows * n_directions))
     for start in range(0, n_labellings, step):
@@ -169,36 +159,6 @@ class _Gridded:
             return histograms.distances(projections, codes, labelling, self.weights, grid)
         pairs = zip(projections, labelling, strict=True)
         return np.array([self._one(projection, codes[which]) for projection, which in pairs])
-
-    def by_blocks(
-        self,
-        samples: Samples,
-        codes: NDArray[np.uint8] | PackedCodes,
-        labelling: NDArray[np.intp],
-        directions: NDArray,
-        covariance: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        """The same for all directions in one pass over the rows; their spread is known from a covariance."""
-        exact = directions.astype(np.float64)
-        spread = np.sqrt(np.maximum(np.einsum("ld,ld->l", exact @ covariance, exact), 0.0))
-        width = 2 * _REACH * np.where(spread > 0, spread, 1.0) / _GRID
-        grids = histograms.Grids((-_REACH * spread).astype(np.float32), (1 / width).astype(np.float32))
-        masses = np.zeros((len(directions), 2, _GRID))
-        scaled = samples.scaled_rows_by_rows()
-        single = np.ascontiguousarray(directions, dtype=np.float32)
-        stored: Any = samples.rows
-        for rows in stored.row_slices():
-            give_up_if_late()
-            weights = None if self.weights is None else self.weights[rows]
-            projections = single @ scaled[rows].T
-            histograms.add_counts(projections, codes[:, rows], labelling, weights, grids, masses)
-        reached = np.cumsum(masses, axis=2)
-        reached /= reached[:, :, -1:]
-        if self.squared:
-            found = width**2 * np.array([_squared_distance(pair) for pair in reached])
-        else:
-            found = 2.0 * width * ((reached[:, 0] - reached[:, 1]) ** 2).sum(axis=1)
-        return np.where(spread > 0, found, 0.0)
 
     def _one(self, projection: NDArray, codes: NDArray[np.uint8]) -> float:
         centre, spread = float(projection.mean()), float(projection.std())

@@ -14,7 +14,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from princdiff.data.stored_columns import StoredColumns
 from princdiff.deadline import give_up_if_late
 from princdiff.statistics.contrasts import Relabellings
 from princdiff.statistics.feature_columns import MOST_VALUES, lines_of_values
@@ -27,8 +26,7 @@ _TOGETHER = 4096
 
 def are_sparse(rows: Any) -> bool:
     """Whether columns of these rows stay sparse."""
-    sparse = rows.sparse if isinstance(rows, StoredColumns) else sp.issparse(rows)
-    return sparse and rows.shape[0] >= SPARSE_ROWS
+    return sp.issparse(rows) and rows.shape[0] >= SPARSE_ROWS
 
 
 @dataclass(frozen=True)
@@ -54,8 +52,8 @@ class SparseColumn:
     zero: int
 
     @classmethod
-    def of(cls, columns: sp.csc_matrix | StoredColumns, feature: int) -> SparseColumn:
-        """One column of a matrix, or of a stored sparse table.
+    def of(cls, columns: sp.csc_matrix, feature: int) -> SparseColumn:
+        """One column of a matrix.
 
         Examples
         --------
@@ -63,12 +61,8 @@ class SparseColumn:
         >>> column.values, column.counts, column.place
         (array([-1.,  0.,  3.]), array([1, 2, 2]), array([2, 0, 2]))
         """
-        if isinstance(columns, StoredColumns):
-            column: Any = columns.features[feature].column
-            rows, entries = column.entries()
-        else:
-            stored = slice(columns.indptr[feature], columns.indptr[feature + 1])
-            rows, entries = columns.indices[stored], columns.data[stored]
+        stored = slice(columns.indptr[feature], columns.indptr[feature + 1])
+        rows, entries = columns.indices[stored], columns.data[stored]
         values, place, counts = np.unique(np.append(entries, 0), return_inverse=True, return_counts=True)
         zero = int(place[-1])
         counts[zero] += columns.shape[0] - len(rows) - 1
@@ -84,13 +78,13 @@ class SparseContrasts:
 
     Parameters
     ----------
-    columns : CSC matrix, or sparse StoredColumns, of shape (n_rows, n_features)
+    columns : CSC matrix of shape (n_rows, n_features)
         Numbers.
     labellings : Relabellings
         Labellings that `of` accepts.
     """
 
-    def __init__(self, columns: sp.csc_matrix | StoredColumns, labellings: Relabellings) -> None:
+    def __init__(self, columns: sp.csc_matrix, labellings: Relabellings) -> None:
         self._columns, self._n_labellings = columns, labellings.n_labellings
         bits: Any = labellings.scheme.bits
         # Labellings of a row side by side: a column needs those of few rows.
@@ -110,7 +104,7 @@ class SparseContrasts:
             return None
         if not labellings.free or labellings.scheme.bits is None:
             return None
-        return cls(rows if isinstance(rows, StoredColumns) else sp.csc_matrix(rows), labellings)
+        return cls(sp.csc_matrix(rows), labellings)
 
     def column(self, feature: int) -> SparseColumn:
         """Values of one column."""

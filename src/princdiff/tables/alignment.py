@@ -13,7 +13,6 @@ import numpy as np
 
 from princdiff.options import option
 from princdiff.tables.frames import Table, listed, plural, renamed, suggestion
-from princdiff.tables.lazy_columns import LazyColumns
 from princdiff.tables.spelling import joined_in_words, visible
 
 # pandas' name for the first column of a file whose header has none for it: the row names.
@@ -100,7 +99,7 @@ def _spelled_as(table: Table, columns: Sequence[str], notes: list[str]) -> Table
     only, other = set(table.columns) - set(columns), set(columns) - set(table.columns)
     wanted = {visible(name): name for name in other}
     names = {name: wanted[visible(name)] for name in only if visible(name) in wanted}
-    if not names or len(set(names.values())) < len(names) or isinstance(table.values, LazyColumns):
+    if not names or len(set(names.values())) < len(names):
         return table
     notes.append(f"{table.label}, names of columns: {joined_in_words(names)}.")
     return renamed(table, [names.get(name, name) for name in table.columns])

@@ -14,8 +14,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from princdiff.data.scratch import ScratchFile
-from princdiff.data.stored_columns import Feature, StoredColumn, StoredColumns
 from princdiff.tables.column_values import Part, level_name
 from princdiff.tables.dates import DateError, are_dates, date_parts, read_dates, varying_parts
 from princdiff.tables.frames import listed
@@ -281,8 +279,6 @@ def expand(pool: Pool, codings: Sequence[Coding], holes: Mapping[str, NDArray]) 
         return pool.numbers
     if sp.issparse(pool.numbers):
         return _expand_sparse(pool, codings, holes)
-    if isinstance(pool.numbers, StoredColumns):
-        return _expand_stored(pool, codings, holes)
     width = sum(len(coding.features) for coding in codings)
     rows = np.empty((pool.numbers.shape[0], width), dtype=pool.numbers.dtype)
     places = {name: place for place, name in enumerate(pool.numeric)}
@@ -327,39 +323,6 @@ def _fill(
             if coding.indicator:
                 rows[block, at + width - 1] = 0
         at += width
-
-
-def _expand_stored(pool: Pool, codings: Sequence[Coding], holes: Mapping[str, NDArray]) -> StoredColumns:
-    """Columns stay as they are stored, categories as codes: features are made from them as needed."""
-    numbers: StoredColumns = pool.numbers
-    file = ScratchFile()
-    places = {name: place for place, name in enumerate(pool.numeric)}
-    features: list[Feature] = []
-    for coding in codings:
-        name, empty = coding.column, holes.get(coding.column)
-        if coding.one_hot:
-            column = StoredColumn.of(file, pool.levels[name].codes)
-            features += [Feature(column, code) for code in coding.codes]
-            continue
-        if name in places and not coding.indicator:
-            features.append(numbers.features[places[name]])
-            continue
-        if coding.type == "ordered":
-            parts = pool.levels[name].codes.astype(numbers.dtype)[:, None]
-        elif coding.type == "date":
-            parts = date_parts(pool.dates[name], coding.parts, np.datetime64(coding.start, "ns"))
-        else:
-            parts = numbers[:, places[name]][:, None]
-        if coding.indicator and empty is not None:
-            parts[empty] = _filling(coding)
-        features += [
-            Feature(StoredColumn.of(file, part.astype(numbers.dtype, copy=False))) for part in parts.T
-        ]
-        if coding.indicator:
-            marks = np.zeros(len(parts), dtype=np.int8)
-            marks[[] if empty is None else empty] = 1
-            features.append(Feature(StoredColumn.of(file, marks), 1))
-    return StoredColumns(features, numbers.memory, numbers.dtype, numbers.shape[0])
 
 
 def _expand_sparse(pool: Pool, codings: Sequence[Coding], holes: Mapping[str, NDArray]) -> sp.csr_matrix:

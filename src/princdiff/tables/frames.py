@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.sparse_structure import check_sparse
-from princdiff.data.stored_columns import StoredColumns
-from princdiff.tables.lazy_columns import LazyColumns
 
 _SHOWN = 5
 
@@ -36,9 +34,9 @@ class Table:
 
     Attributes
     ----------
-    values : DataFrame, array, CSR matrix, LazyColumns or StoredColumns of shape (n_rows, n_columns)
-        A DataFrame, or columns that stay in their files, where columns have kinds of their own; an array of
-        floats, a matrix or a stored table where all are numbers.
+    values : DataFrame, array or CSR matrix of shape (n_rows, n_columns)
+        A DataFrame where columns have kinds of their own; an array of floats or a matrix where all are
+        numbers.
     columns : tuple of str
         Column names, all different.
     label : str
@@ -56,7 +54,7 @@ class Table:
         Gives a column as it is written in the text file, where the values come from one.
     """
 
-    values: pd.DataFrame | NDArray | sp.csr_matrix | LazyColumns | StoredColumns
+    values: pd.DataFrame | NDArray | sp.csr_matrix
     columns: tuple[str, ...]
     label: str
     named: bool = True
@@ -73,7 +71,7 @@ class Table:
     @property
     def is_frame(self) -> bool:
         """Whether columns have kinds of their own."""
-        return isinstance(self.values, pd.DataFrame | LazyColumns)
+        return isinstance(self.values, pd.DataFrame)
 
     @property
     def index(self) -> pd.Index | None:
@@ -91,15 +89,13 @@ class Table:
         """One column, from those about rows or from the values."""
         if self.about is not None and name in self.about.columns:
             return self.about[name]
-        if isinstance(self.values, pd.DataFrame | LazyColumns):
+        if isinstance(self.values, pd.DataFrame):
             return self.values[name]
         values: Any = self.values[:, [self.columns.index(name)]]
         return pd.Series(np.asarray(values.toarray() if sp.issparse(values) else values).ravel(), name=name)
 
     def frame(self) -> Any:
-        """The values as a DataFrame; a dense array is shared, not copied, and files stay files."""
-        if isinstance(self.values, LazyColumns):
-            return self.values
+        """The values as a DataFrame; a dense array is shared, not copied."""
         values = self.values.toarray() if sp.issparse(self.values) else self.values  # type: ignore[union-attr]
         return (
             values if isinstance(values, pd.DataFrame) else pd.DataFrame(values, columns=list(self.columns))
@@ -109,7 +105,7 @@ class Table:
         """The table with these columns, in this order."""
         if tuple(names) == self.columns:
             return self
-        if isinstance(self.values, pd.DataFrame | LazyColumns):
+        if isinstance(self.values, pd.DataFrame):
             values: Any = self.values[list(names)]
         else:
             place = {name: position for position, name in enumerate(self.columns)}
@@ -121,10 +117,6 @@ class Table:
         written = self.written
         if isinstance(self.values, pd.DataFrame):
             values: Any = self.values.iloc[index]
-        elif isinstance(self.values, LazyColumns):
-            values = self.values.rows(index)
-        elif isinstance(self.values, StoredColumns):
-            values = self.values.stored_rows(index)
         else:
             values = self.values[index]
         return replace(

@@ -16,14 +16,11 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from princdiff.data.scratch import ScratchFile
-from princdiff.data.stored_columns import Feature, StoredColumn, StoredColumns
 from princdiff.options import option
 from princdiff.tables.column_types import Column, Rules, classify, two_valued
-from princdiff.tables.column_values import Part, read_column, text_part
+from princdiff.tables.column_values import read_column
 from princdiff.tables.frames import Table, listed
 from princdiff.tables.identifiers import names_identifier
-from princdiff.tables.lazy_columns import MOST_TEXTS, LazyColumns
 from princdiff.tables.levels import Levels
 from princdiff.tables.precision import Precision, has_mixed_precision, to_common_precision
 
@@ -65,10 +62,7 @@ class Pool:
         """Some of the rows."""
         levels = {name: column.take_rows(keep) for name, column in self.levels.items()}
         dates = {name: column[keep] for name, column in self.dates.items()}
-        stored = isinstance(self.numbers, StoredColumns)
-        # A few numbers may fit into memory where the features of categories beside them do not.
-        numbers = self.numbers.stored_rows(keep) if stored else self.numbers[keep]
-        return replace(self, numbers=numbers, levels=levels, dates=dates)
+        return replace(self, numbers=self.numbers[keep], levels=levels, dates=dates)
 
     def compacted(self) -> Pool:
         """Only the levels that occur."""
@@ -82,11 +76,10 @@ class Pool:
         """All but some of the numeric columns."""
         gone = set(names)
         stay = [place for place, name in enumerate(self.numeric) if name not in gone]
-        stored = isinstance(self.numbers, StoredColumns)
         return replace(
             self,
             order=[name for name in self.order if name not in gone],
-            numbers=self.numbers.stored_features(stay) if stored else self.numbers[:, stay],
+            numbers=self.numbers[:, stay],
             numeric=[self.numeric[place] for place in stay],
         )
 
@@ -120,67 +113,18 @@ def gather(
     if not any(table.is_frame for table in tables):
         return _of_common_precision(Pool(names, _stacked([table.values for table in tables]), names), groups)
     frames = [table.frame() for table in tables]
-    if all(isinstance(frame, pd.DataFrame) and _is_floats(frame) for frame in frames) and not any(
-        map(names_identifier, names)
-    ):
+    if all(map(_is_floats, frames)) and not any(map(names_identifier, names)):
         # One block: ten thousand columns need not be looked at one by one. A copy, as pandas' is read-only.
         dtype = _float_type(dtype for frame in frames for dtype in frame.dtypes)
         matrix = np.concatenate([frame.to_numpy(dtype) for frame in frames])
         pool, remarks = _of_common_precision(Pool(names, matrix, names), groups)
         return _with_two_valued(pool), remarks
     labels = [table.label for table in tables]
-    budgets = [frame.memory for frame in frames if isinstance(frame, LazyColumns)]
-    store = ColumnStore(min(budgets)) if budgets else None
-    columns = []
-    for name in names:
-        parts = [_part(frame, name) for frame in frames]
-        column = classify(name, parts, labels, groups, where, rules)
-        columns.append(column if store is None else store.kept(column))
-    pool = _pool(columns, len(groups)) if store is None else store.pool(columns, len(groups))
-    return pool, [c for c in columns if c.reason or c.fault or c.remark]
-
-
-def _part(frame: Any, name: str) -> Part:
-    codes, levels = frame.texts(name) if isinstance(frame, LazyColumns) else (None, [])
-    if codes is None:
-        return read_column(frame[name])
-    if len(levels) > MOST_TEXTS:
-        return Part("other", len(codes), remark=f"more than {MOST_TEXTS} different texts")
-    return text_part(codes, levels)
-
-
-class ColumnStore:
-    """Columns that are put into a file one after the other, so that one at a time is in memory.
-
-    Parameters
-    ----------
-    memory : int
-        Budget in bytes.
-    """
-
-    def __init__(self, memory: int) -> None:
-        self._memory, self._file = memory, ScratchFile()
-        self._numbers: dict[str, StoredColumn] = {}
-
-    def kept(self, column: Column) -> Column:
-        """The column without its numbers, which are stored, and with small codes."""
-        if column.numbers is not None:
-            self._numbers[column.name] = StoredColumn.of(self._file, column.numbers)
-            return replace(column, numbers=None)
-        return column if column.levels is None else replace(column, levels=column.levels.small())
-
-    def pool(self, columns: Sequence[Column], n_rows: int) -> Pool:
-        """All of them, the numbers as a stored table."""
-        pool = _pool(columns, n_rows)
-        dtype = _float_type(column.dtype for column in self._numbers.values()) if self._numbers else float
-        features = [Feature(column) for column in self._numbers.values()]
-        used = {*self._numbers, *pool.order}
-        return replace(
-            pool,
-            order=[column.name for column in columns if column.name in used],
-            numbers=StoredColumns(features, self._memory, dtype, n_rows),
-            numeric=list(self._numbers),
-        )
+    columns = [
+        classify(name, [read_column(frame[name]) for frame in frames], labels, groups, where, rules)
+        for name in names
+    ]
+    return _pool(columns, len(groups)), [c for c in columns if c.reason or c.fault or c.remark]
 
 
 def _with_two_valued(pool: Pool) -> Pool:
@@ -217,8 +161,6 @@ def _stacked(blocks: Sequence[Any]) -> NDArray | sp.csr_matrix:
 def _of_common_precision(pool: Pool, groups: NDArray) -> tuple[Pool, list[Column]]:
     """A table of numbers whose columns have one precision each, and what is to be said of them."""
     numbers = pool.numbers
-    if isinstance(numbers, StoredColumns):
-        return pool, []
     if sp.issparse(numbers):
         # Entries of a sparse matrix were made together: they are looked at as one column.
         entries, grid, remark = to_common_precision(numbers.data, np.repeat(groups, np.diff(numbers.indptr)))
@@ -306,19 +248,12 @@ def _is_too_large(values: NDArray) -> NDArray[np.bool_]:
 
 def _suspicious(numbers: Any) -> bool:
     """Whether to look closely: one pass over the numbers settles the usual case."""
-    if isinstance(numbers, StoredColumns):
-        return True
     values = numbers.data if sp.issparse(numbers) else numbers
     # Comparisons with NaN are false.
     return bool(values.size) and not (-LARGEST <= float(values.min()) and float(values.max()) <= LARGEST)
 
 
 def _bad_numbers(pool: Pool, test: Callable[[NDArray], NDArray]) -> dict[str, NDArray]:
-    if isinstance(pool.numbers, StoredColumns):
-        bad_rows = {
-            name: np.flatnonzero(test(pool.numbers[:, place])) for place, name in enumerate(pool.numeric)
-        }
-        return {name: rows for name, rows in bad_rows.items() if len(rows)}
     if sp.issparse(pool.numbers):
         entries = pool.numbers.tocoo()
         bad = test(entries.data)

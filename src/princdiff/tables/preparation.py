@@ -38,7 +38,7 @@ class Prepared:
 
     Attributes
     ----------
-    rows : array, CSR matrix or StoredColumns of shape (n_rows, n_features)
+    rows : array or CSR matrix of shape (n_rows, n_features)
         Finite numbers, float64 or float32. May share memory with the input.
     codes : array of shape (n_rows,), dtype uint8
         Group of each row, ``0 ... n_groups - 1``.

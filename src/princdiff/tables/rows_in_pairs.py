@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from princdiff.options import option
 from princdiff.tables.frames import Table
-from princdiff.tables.lazy_columns import LazyColumns
 from princdiff.tables.units import names_individuals
 
 # Values that every group has once, at least so many and such a part of the rows of the largest group.
@@ -64,8 +63,6 @@ def note_matched(
     notes : list of str
         To which the note is added.
     """
-    if any(isinstance(table.values, LazyColumns) for table in tables):
-        return
     for name in names:
         labels = pd.concat([table.column(name) for table in tables], ignore_index=True)
         count = 0 if _is_count(name, labels, codes) else matched_rows(labels, codes)

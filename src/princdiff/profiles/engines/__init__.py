@@ -16,6 +16,7 @@ ENGINES = (
     "spark_frames",
     "ray_datasets",
     "database_queries",
+    "row_blocks",
     "arrow_datasets",
     "arrow_streams",
 )
@@ -34,6 +35,9 @@ class TableEngine(Protocol):
         Names of all columns.
     n_rows : int or None
         Rows, where they are known without reading.
+
+    An engine of rows of numbers, such as cells, says ``only_numbers = True``, and names the columns that only
+    describe the rows in ``described``.
     """
 
     label: str
@@ -64,6 +68,8 @@ def open_source(source: Any, *, progress: bool = False) -> TableEngine:
     >>> open_source(pd.DataFrame({"size": [1.0, 2.0]})).columns
     ['size']
     """
+    if hasattr(source, "run") and hasattr(source, "columns"):
+        return source  # type: ignore[no-any-return]
     for name in ENGINES:
         engine: TableEngine | None = import_module(f"princdiff.profiles.engines.{name}").opened(source)
         if engine is not None:

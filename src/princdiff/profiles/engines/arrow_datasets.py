@@ -36,7 +36,11 @@ def opened(source: Any) -> TableEngine | None:
     ds = extra("pyarrow.dataset", "parquet", "a profile")
     label = os.path.basename(str(paths[0]).rstrip("/"))
     label = label if len(paths) == 1 else f"{label} and {len(paths) - 1} more"
-    kind = _format(paths)
+    kind: Any = _format(paths)
+    if kind == "csv":
+        csv = extra("pyarrow.csv", "parquet", "a profile")
+        # An empty field of text, or NA, is a gap as in any other table.
+        kind = ds.CsvFileFormat(convert_options=csv.ConvertOptions(strings_can_be_null=True))
     try:
         if _ADDRESS.match(paths[0]):
             files, inside = _remote(paths)

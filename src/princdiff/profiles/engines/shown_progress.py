@@ -20,6 +20,8 @@ class ShownProgress:
     def __init__(self, engine: TableEngine) -> None:
         self._engine = engine
         self.label, self.columns, self.n_rows = engine.label, engine.columns, engine.n_rows
+        self.described = getattr(engine, "described", [])
+        self.only_numbers = getattr(engine, "only_numbers", False)
 
     def run(self, work: Work, columns: list[str], most_rows: int | None = None) -> Any:
         """See `TableEngine.run`."""
