@@ -137,8 +137,8 @@ def compare(
         Keep this many typical rows of each group, and as many that lie furthest on the other side, for
         `DifferenceResult.typical_rows` and the page. By default a result holds none of the data.
     memory : int or str, optional
-        Budget of memory for the process, such as "2GB". Parquet files and rows out of core that would not fit
-        are then kept in temporary files and compared column by column, to the same result.
+        Budget of memory for the process, such as "2GB". Files and rows out of core that would not fit are
+        compared by sums over chunks of their rows, made where they are; see `princdiff.profile`.
     checkpoint : str or Path, optional
         File in which the direction, the test and the selection are kept as each is done. The same call goes
         on from it after an interruption and gives the same result; ``random_state`` must be a number.

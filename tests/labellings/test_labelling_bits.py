@@ -1,4 +1,4 @@
-"""Labellings that are kept as bits are those that were drawn, in memory and in a file."""
+"""Labellings that are kept as bits are those that were drawn."""
 
 import pickle
 
@@ -11,11 +11,9 @@ from princdiff.labellings.schemes import Scheme, SomeRows
 from princdiff.statistics.contrasts import Contrasts, Relabellings
 
 
-@pytest.mark.parametrize("in_file", [False, True])
 @pytest.mark.parametrize("n_rows", [13, 64, 301])
-def test_bits_are_those_drawn(in_file, n_rows, monkeypatch):
+def test_bits_are_those_drawn(n_rows, monkeypatch):
     monkeypatch.setattr(module, "PART", 64)
-    monkeypatch.setattr(module, "_IN_MEMORY", 0 if in_file else 10**6)
     drawn = np.random.default_rng(0).integers(2, size=(5, n_rows)).astype(np.uint8)
     bits = LabellingBits(lambda index: drawn[index], 5, n_rows)
     np.testing.assert_array_equal(bits.codes(np.array([3, 0])), drawn[[3, 0]])

@@ -9,8 +9,6 @@ from oracles import wasserstein2
 from princdiff import PDA, SPARDA
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
-from princdiff.data.scratch import ScratchFile
-from princdiff.data.stored_columns import Feature, StoredColumn, StoredColumns
 from princdiff.divergences import Wasserstein2
 from princdiff.solvers import growing_samples as growing
 from princdiff.solvers.effort import SearchSettings
@@ -52,20 +50,6 @@ def test_when_a_sample_is_taken():
     assert first_sample(many, None) is None
     assert first_sample(many, 50_000) is None
     assert first_sample(many, 400) == 400
-
-
-@pytest.mark.parametrize("memory", [200_000, 2_000_000])
-def test_a_sample_of_a_stored_table_fits_into_memory(memory):
-    file = ScratchFile()
-    values = np.random.default_rng(0).normal(size=(4, 20_000))
-    rows = StoredColumns([Feature(StoredColumn.of(file, column)) for column in values], memory)
-    samples = Samples(rows)
-    assert samples.largest_sample == memory // (8 * 8 * 4)
-    for subsample, wanted in (("auto", 10_000), (15_000, 15_000)):
-        assert first_sample(samples, subsample) == max(1000, min(samples.largest_sample, wanted))
-    taken = samples.take_rows(np.arange(first_sample(samples, "auto")))
-    # A thousand rows are the fewest, whether or not they fit.
-    assert isinstance(taken.rows, np.ndarray) == (memory > 500_000)
 
 
 def test_samples_are_nested_and_fair():

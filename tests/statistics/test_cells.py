@@ -10,8 +10,6 @@ from princdiff import permutation_test
 from princdiff.data.labels import Labels
 from princdiff.data.problem import Problem
 from princdiff.data.samples import Samples
-from princdiff.data.scratch import ScratchFile
-from princdiff.data.stored_columns import Feature, StoredColumn, StoredColumns
 from princdiff.divergences import Energy, Wasserstein2
 from princdiff.labellings.schemes import Scheme, scheme_of
 from princdiff.statistics import column_cells, direction_cells, kernel_cells
@@ -250,25 +248,6 @@ def direction_cells_of(rows, codes, divergence=None, most=None, metric="mixed"):
         None if most is None else SearchRows.of(sizes, most, np.random.default_rng(0).permutation(len(rows)))
     )
     return DirectionCells(samples, divergence or Wasserstein2(), grid, 0, searched)
-
-
-def test_rows_that_are_searched_are_read_once_for_all_labellings(monkeypatch):
-    monkeypatch.setattr(direction_cells, "MOST_FEATURES", 2)
-    rng = np.random.default_rng(11)
-    codes = np.array([rng.permutation(np.repeat([0, 1], [60, 90])) for _ in range(4)]).astype(np.uint8)
-    rows = rng.normal(size=(150, 5))
-    rows[codes[0] == 1, 2] += 1
-    file = ScratchFile()
-    stored = StoredColumns([Feature(StoredColumn.of(file, column)) for column in rows.T], 10**6)
-    passes = []
-    take = StoredColumns.take
-    monkeypatch.setattr(StoredColumns, "take", lambda *args: passes.append(1) or take(*args))
-    ours, plain = (
-        direction_cells_of(own, codes[0], most=30, metric="euclidean")(Labels(codes, 2))
-        for own in (stored, rows)
-    )
-    assert len(passes) == 1
-    np.testing.assert_allclose(ours.values, plain.values, rtol=1e-4)
 
 
 @pytest.mark.parametrize("many", [False, True])

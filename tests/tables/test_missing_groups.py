@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from princdiff import compare, compare_groups, open_rows
+from princdiff import compare, compare_groups
 from princdiff.cli import main
-from princdiff.data.stored_columns import StoredColumns
-from princdiff.tables import large_tables, prepare
+from princdiff.tables import prepare
 
 # Bytes in which one column of sixty rows fits and four do not.
 SMALL = 20_000
@@ -90,27 +89,6 @@ def test_messages_count_rows_as_the_user_does(frame):
         prepare(frame, groups="arm", missing_groups="drop")
     table = prepare(frame, groups="arm", missing_groups="drop", missing="drop")
     np.testing.assert_array_equal(table.kept, np.flatnonzero(frame["arm"].notna() & (frame.index != 13)))
-
-
-def test_tables_that_stay_in_their_files(frame, tmp_path, monkeypatch):
-    pytest.importorskip("pyarrow")
-    monkeypatch.setattr(large_tables, "LIBRARIES", 0)
-    frame["height"] = np.arange(60) / 7
-    frame.to_parquet(tmp_path / "rows.parquet")
-    table = prepare(tmp_path / "rows.parquet", groups="arm", missing_groups="drop", memory=SMALL)
-    assert isinstance(table.rows, StoredColumns)
-    same_rows(table, prepare(frame.dropna().reset_index(drop=True), groups="arm"))
-
-
-def test_numbers_that_stay_in_their_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(large_tables, "LIBRARIES", 0)
-    values = np.random.default_rng(0).normal(size=(60, 100))
-    labels = np.tile(["a", "b", ""], 20)
-    np.save(tmp_path / "rows.npy", values)
-    rows = open_rows(tmp_path / "rows.npy", memory=2 * SMALL)
-    table = prepare(rows, groups=labels, missing_groups="drop", memory=2 * SMALL)
-    assert isinstance(table.rows, StoredColumns)
-    np.testing.assert_array_equal(table.rows.at(np.arange(40)), values[labels != ""])
 
 
 def test_comparisons_take_it(frame):

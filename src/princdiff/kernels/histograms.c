@@ -150,21 +150,3 @@ PD_EXPORT int32_t PD_KERNEL(pd_histogram_distance)(const float *projections, int
     free(masses);
     return failed;
 }
-
-/* Adds the rows of a block to the histograms of every column, masses (n_columns, 2, n_cells): group 1 in the second
- * half, all others in the first. A column's grid begins at lowest[c] and has rate[c] cells a unit. projections
- * (n_columns, n_rows), codes (n_labellings, n_rows). Returns 1 if there is no memory. */
-PD_EXPORT int32_t PD_KERNEL(pd_histogram_add)(const float *projections, int64_t n_columns, int64_t n_rows,
-                                              const uint8_t *codes, const int64_t *labelling, const double *weights,
-                                              const float *lowest, const float *rate, int64_t n_cells, double *masses)
-{
-    uint32_t *counts = malloc((size_t)(TURNS * 2 * n_cells) * sizeof *counts);
-    const int failed = !counts;
-    for (int64_t c = 0; c < n_columns && !failed; c++) {
-        const float *restrict x = projections + c * n_rows;
-        const uint8_t *restrict own = codes + labelling[c] * n_rows;
-        pd_count_rows(x, own, weights, n_rows, lowest[c], rate[c], n_cells, counts, masses + c * 2 * n_cells);
-    }
-    free(counts);
-    return failed;
-}

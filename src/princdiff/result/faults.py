@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.data.stored_columns import StoredColumns
 from princdiff.findings import Fault, FaultKind
 from princdiff.result.faults_of_levels import fault_of_levels
 from princdiff.result.faults_of_numbers import alike, fault_of_number, unlike
@@ -83,7 +82,7 @@ def faults(prepared: Prepared, named: Sequence[str], rng: np.random.Generator) -
 def _plain(prepared: Prepared) -> bool:
     """Whether rows in memory simply count, in two groups."""
     whole = prepared.weights is None and prepared.covariates is None
-    return whole and len(prepared.groups) == 2 and not isinstance(prepared.rows, StoredColumns)
+    return whole and len(prepared.groups) == 2
 
 
 def _columns(codings: Sequence[Coding]) -> Iterator[_Column]:

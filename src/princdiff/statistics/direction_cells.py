@@ -420,9 +420,7 @@ class DirectionCells:
 
     def _judged(self, labels: Labels, directions: NDArray) -> NDArray[np.float64]:
         """Divergences on all rows, relative ones over the variance of all rows."""
-        # Covariances of very many features are not made for this.
-        pooled = self._pooled if self._with_moments else None
-        values = judged(self.samples, labels, self.divergence, directions, pooled)
+        values = judged(self.samples, labels, self.divergence, directions)
         n_euclidean = len(self.grid.euclidean)
         for place, level in enumerate(self.grid.whitened, start=n_euclidean):
             own = directions[:, place].astype(np.float64)

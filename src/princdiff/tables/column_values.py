@@ -217,12 +217,7 @@ def _merged(codes: NDArray, names: list[str], kind: Kind) -> Part:
 
 def _text(series: pd.Series) -> Part:
     codes, levels = pd.factorize(series)
-    return text_part(codes, np.asarray(levels, dtype=object).tolist())
-
-
-def text_part(codes: NDArray, levels: list[str]) -> Part:
-    """A column of text from the different texts, and which of them each row has (-1: none)."""
-    part = _merged(codes, levels, "text")
+    part = _merged(codes, np.asarray(levels, dtype=object).tolist(), "text")
     numbers = numbers_in(part.levels)
     if part.codes is None or np.isnan(numbers).any():
         return part

@@ -50,10 +50,6 @@ class Levels:
         """Some of the rows."""
         return replace(self, codes=self.codes[keep])
 
-    def small(self) -> Levels:
-        """The same with codes of the smallest type that holds them, where a byte counts."""
-        return replace(self, codes=self.codes.astype(np.min_scalar_type(-len(self.names) - 1)))
-
     def compacted(self) -> Levels:
         """Only the levels that occur."""
         used = self.counts() > 0

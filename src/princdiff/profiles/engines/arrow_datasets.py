@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from princdiff.data.opening import parquet_files
 from princdiff.extras import extra
 from princdiff.profiles.arrow_columns import arrow
 from princdiff.profiles.engines import TableEngine, Work, added
@@ -58,6 +59,9 @@ def _paths(source: Any) -> list[str] | None:
     """Paths of a source that is one, a pattern or a list of them; None for anything else."""
     if isinstance(source, (str, os.PathLike)):
         path = os.path.expanduser(os.fspath(source))
+        if os.path.isdir(path) and (files := parquet_files(path)):
+            # Whatever else lies in the folder.
+            return [str(file) for file in files]
         if _ADDRESS.match(path) or os.path.exists(path):
             return [path]
         found = sorted(glob.glob(path, recursive=True))
