@@ -73,7 +73,10 @@ def test_sums_of_files_show_what_rows_in_memory_do(folder):
     assert {"amount", "late"} <= set(ours.selected_columns) & set(theirs.selected_columns)
     assert ours.groups == theirs.groups
     columns = ["mean April", "mean May"]
-    both = (result.table.set_index("feature").loc["late = True", columns].astype(float) for result in (ours, theirs))
+    both = (
+        result.table.set_index("feature").loc["late = True", columns].astype(float)
+        for result in (ours, theirs)
+    )
     # A tenth of the rows chose the bins.
     np.testing.assert_allclose(*both, atol=0.02)
 

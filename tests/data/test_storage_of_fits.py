@@ -123,7 +123,8 @@ def test_a_bound_needs_rows_in_memory(folder):
         SPARDA(1, certify=True, effort="fast").fit(open_rows(folder / "rows.npy", memory=MEMORY), Y)
 
 
-def test_compare_says_how_much_memory_it_needs(folder):
+def test_compare_sums_up_what_does_not_fit_or_says_how_much_it_needs(folder):
     rows = open_rows(folder / "rows.npy", memory=MEMORY)
-    with pytest.raises(ValueError, match=r"is too little for the .* rows of rows\.npy"):
-        compare(rows, groups=Y)
+    assert "sums over chunks" in compare(rows, groups=Y, n_permutations=19).notes[0]
+    with pytest.raises(ValueError, match=r"rows\.npy has 400 rows of 60 columns, which take about 302"):
+        compare(rows, groups=Y, covariates=np.arange(N_ROWS), n_permutations=19)
