@@ -21,6 +21,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "princdiff"
 NEVER = re.compile(r"__pycache__|\.pyc$|\.DS_Store|\.hypothesis|\.swp$|/build/|/dist/|\.ipynb_checkpoints")
 LIBRARY = re.compile(r"princdiff/kernels/_library\.(so|dylib|dll)$")
+# What a build leaves where nothing could be compiled: the reason.
+REASON = "princdiff/kernels/_library.txt"
 SOURCE_NEEDS = (
     "pyproject.toml",
     "hatch_build.py",
@@ -48,7 +50,11 @@ def package_files() -> set[str]:
     """Files of the package in the source tree, as they are called in a wheel."""
     paths = (path for path in PACKAGE.rglob("*") if path.is_file())
     names = {path.relative_to(PACKAGE.parent).as_posix() for path in paths}
-    return {name for name in names if not NEVER.search(name) and not LIBRARY.match(name)}
+    return {name for name in names if not _made_by_a_build(name)}
+
+
+def _made_by_a_build(name: str) -> bool:
+    return bool(NEVER.search(f"/{name}") or LIBRARY.search(name)) or name.endswith(REASON)
 
 
 def source_version() -> str:
@@ -67,7 +73,7 @@ def check_wheel(path: Path) -> list[str]:
         info = f"princdiff-{source_version()}.dist-info"
         problems += _check_metadata(wheel, info, names)
     libraries = {name for name in names if LIBRARY.match(name)}
-    expected = package_files() | libraries
+    expected = package_files() | libraries | (names & {REASON} if not libraries else set())
     expected |= {
         f"{info}/{name}" for name in ("METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE")
     }
@@ -107,7 +113,7 @@ def check_source(path: Path) -> list[str]:
     names = {PurePosixPath(path).relative_to(top).as_posix() for path in paths if _inside(path, top)}
     needed = {*SOURCE_NEEDS, *(f"src/{name}" for name in package_files())}
     problems += [f"lacks {name}" for name in sorted(needed - names)]
-    unwanted = [name for name in names if NEVER.search(f"/{name}") or LIBRARY.search(name)]
+    unwanted = [name for name in names if _made_by_a_build(name)]
     problems += [f"holds {name}, which does not belong there" for name in sorted(unwanted)]
     folders = {PurePosixPath(name).parts[0] for name in names if "/" in name}
     problems += [f"holds the folder {name}" for name in sorted(folders - {*SOURCE_FOLDERS})]

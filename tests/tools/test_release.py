@@ -164,6 +164,13 @@ def test_a_wheel_with_what_it_must_hold_passes(tmp_path, capsys):
     assert "nothing else" in capsys.readouterr().out
 
 
+def test_a_wheel_without_a_library_may_say_why(tmp_path):
+    without = {"without": ["princdiff/kernels/_library.so"], "tag": "py3-none-any"}
+    assert check_dist.check_wheel(_wheel(tmp_path, **without, beside=[check_dist.REASON])) == []
+    problems = check_dist.check_wheel(_wheel(tmp_path, beside=[check_dist.REASON]))
+    assert problems == ["holds princdiff/kernels/_library.txt, which does not belong there"]
+
+
 @pytest.mark.parametrize(
     ("made", "found"),
     [
