@@ -26,7 +26,7 @@ from scipy.stats import false_discovery_control
 from threadpoolctl import threadpool_limits
 
 import princdiff
-from benchmarks import harness
+from benchmarks import sections
 
 N_GENES, N_MEAN, N_SPREAD, N_PAIRS = 5000, 200, 20, 10
 LEVEL = 0.05
@@ -214,9 +214,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         parser.add_argument("--settings", nargs="+", choices=list(SETTINGS))
         parser.add_argument("--methods", nargs="+", choices=list(METHODS))
 
-    options = harness.parse(__doc__, argv, seeds=10, quick_seeds=1, add=add)
+    options = sections.parse(__doc__, argv, seeds=10, quick_seeds=1, add=add)
     settings = options.settings or (["8 + 8", "null"] if options.quick else list(SETTINGS))
-    section = harness.Section("donors", "Genes of donors (pydeseq2, scanpy)", options)
+    section = sections.Section("donors", "Genes of donors (pydeseq2, scanpy)", options)
     section.say(
         f"Found of {N_MEAN} genes that differ in mean, {N_SPREAD} in variability and {2 * N_PAIRS} in "
         f"co-expression, mean over {len(options.seeds)} seeds; the share of false ones among those named; "

@@ -127,3 +127,48 @@ def test_gene_sets(cells):
     bars = [bar.get_width() for bar in ax.patches]
     assert bars == pytest.approx((-np.log10(table["pvalue_adjusted"])).tolist())
     assert table.loc[0, "gene_set"] == "one"
+
+
+@pytest.fixture(scope="module")
+def donors() -> anndata.AnnData:
+    """Twelve donors, by turns ill; genes 0 to 9 respond in B cells."""
+    rng = np.random.default_rng(1)
+    donor = np.repeat(np.arange(12), 40)
+    kind = np.tile(["B", "T"], 240)
+    ill = donor % 2 == 1
+    mean = np.full((480, 60), 3.0) * rng.lognormal(0, 0.1, (12, 60))[donor]
+    mean[np.ix_(ill & (kind == "B"), range(10))] *= np.where(np.arange(10) % 2, 3.0, 0.3)
+    counts = rng.poisson(mean)
+    obs = pd.DataFrame(
+        {"donor": donor.astype(str), "cell_type": kind, "status": np.where(ill, "ill", "well")},
+        index=[f"c{i}" for i in range(480)],
+    )
+    data = anndata.AnnData(np.log1p(100 * counts / counts.sum(axis=1, keepdims=True)), obs=obs)
+    princdiff.tl.pda(data, "status", groups="ill", reference="well", blocks="donor", by="cell_type")
+    return data
+
+
+def test_a_volcano_shows_every_tested_gene_and_names_the_clearest(donors):
+    ax = princdiff.pl.volcano(donors, group="B", top=5)
+    table = princdiff.get.rank_genes_groups_df(donors, "B")
+    named = int(table["selected"].sum())
+    assert named >= 10
+    assert ax.get_title(loc="left") == f"B, ill against well: {named} genes named"
+    points = np.concatenate([np.asarray(part.get_offsets()) for part in ax.collections])
+    drawn = points[np.lexsort(points.T)]
+    expected = np.column_stack([table["logfoldchanges"], -np.log10(table["pvals"])])
+    np.testing.assert_allclose(drawn, expected[np.lexsort(expected.T)])
+    texts = [text.get_text() for text in ax.texts]
+    assert 1 <= len(texts) <= 5 and set(texts) <= set(table.loc[table["selected"], "names"])
+    with pytest.raises(ValueError, match=r"2 comparisons; choose one with group=: 'B', 'T'"):
+        princdiff.pl.volcano(donors)
+
+
+def test_cell_types_by_how_much_they_changed(donors):
+    ax = princdiff.pl.pda_cell_types(donors)
+    table = princdiff.get.pda_cell_types_df(donors)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["B", "T"]
+    sure, unsure = ax.collections[1:3]
+    np.testing.assert_allclose(sure.get_offsets(), [[table["change"][0], 0]])
+    np.testing.assert_allclose(unsure.get_offsets(), [[table["change"][1], 1]])
+    assert ax.texts[0].get_text() == f"{table['n_selected'][0]} genes"

@@ -122,9 +122,10 @@ def donor_genes(cells: CellCounts, names: NDArray, donors: Donors, options: Gene
     Returns
     -------
     DataFrame
-        A row for each gene: score (moderated t of what differs most), pvalue (pooled over genes), pvalue_adj,
-        selected, reason ("mean", "variability", "co-expression with ...", or empty) and logfoldchange (to
-        base 2, of the group over the reference; NaN where too few cells show the gene).
+        A row for each gene: score (moderated t of what differs most), pvalue (pooled over genes; of pairs
+        times their number), pvalue_adj, selected, reason ("mean", "variability", "co-expression with ...",
+        or empty), logfoldchange (to base 2, of the group over the reference; NaN where too few cells show
+        the gene) and score_mean (moderated t of the mean, with its sign).
     """
     return named_genes([compare_genes(cells, donors, options)], names, options.error)[0]
 
@@ -213,10 +214,13 @@ def named_genes(found: list[ComparedGenes], names: NDArray, error: str) -> list[
     tables = []
     for one in found:
         table = pd.DataFrame({"score": 0.0, "pvalue": 1.0, "pvalue_adj": 1.0}, index=range(len(names)))
-        table = table.assign(selected=False, reason="", logfoldchange=np.nan)
+        table = table.assign(selected=False, reason="", logfoldchange=np.nan, score_mean=0.0)
         for family in one.families:
             family.write(table, names, next(each))
         table.loc[one.tested, "logfoldchange"] = one.logfoldchange
+        if one.families:
+            signed = np.copysign(one.families[0].observed, one.logfoldchange)
+            table.loc[one.tested, "score_mean"] = signed
         table["selected"] = table["pvalue_adj"] <= 0.05
         table.loc[~table["selected"], "reason"] = ""
         tables.append(table)
@@ -272,6 +276,9 @@ class _GeneFamily:
     def write(self, result: pd.DataFrame, names: NDArray, adjusted: NDArray[np.float64]) -> None:
         """Keep what is clearer than what other kinds have found of a gene."""
         order = np.argsort(-adjusted, kind="stable")
+        # Of a gene's pairs the clearest one stands for it.
+        n_each = 1 if self.members.ndim == 1 else max(1, len(np.unique(self.members)) - 1)
+        pvalues = np.minimum(n_each * self.pvalues, 1.0)
         for side in range(self.members.ndim):
             genes = self.members if self.members.ndim == 1 else self.members[:, side]
             # The last one of a gene is its clearest.
@@ -282,7 +289,7 @@ class _GeneFamily:
                 partners = names[self.members[better.to_numpy(), 1 - side]]
                 reason = [f"{self.kind} with {partner}" for partner in partners]
             columns = ["score", "pvalue", "pvalue_adj"]
-            found = [self.observed[better], self.pvalues[better], adjusted[better]]
+            found = [self.observed[better], pvalues[better], adjusted[better]]
             result.loc[better.index, columns] = np.column_stack([np.asarray(part, float) for part in found])
             result.loc[better.index, "reason"] = reason
 

@@ -46,7 +46,9 @@ def ranked_genes(table: pd.DataFrame) -> dict[str, Any]:
     fields: dict[str, dict[str, Any]] = {name: {} for name in ("names", *_COLUMNS)}
     for group, own in table.groupby("group", sort=False, observed=True):
         sign = np.where(own["mean"] < own["mean_reference"], -1.0, 1.0)
-        own = own.assign(score=own["score"].fillna(0.0) * sign)
+        # Readers of this layout expect genes whose mean is higher first, whatever else differs.
+        signed = own["score_mean"] if "score_mean" in own else own["score"].fillna(0.0) * sign
+        own = own.assign(score=signed)
         own = own.sort_values("score", ascending=False, kind="stable")
         fields["names"][str(group)] = own["gene"].to_numpy(object)
         for name, column in _COLUMNS.items():

@@ -319,8 +319,9 @@ class _Found:
             self.projected = np.asarray(fitted.transform(matrix.values), dtype=np.float64)
         self.statistics = self._statistics(fitted, tested, inside)
         alone = gene_statistics(rows, comparison.codes, comparison.joint)
-        if genes is not None and "logfoldchange" in genes:
-            alone["logfoldchange"] = genes.pop("logfoldchange")
+        for name in ("logfoldchange", "score_mean"):
+            if genes is not None and name in genes:
+                alone[name] = genes.pop(name)
         self.table = self._table(fitted, alone, matrix)
         self.null = None
         if tested is not None and tested.directions is not None:
