@@ -244,7 +244,7 @@ def test_real_table_of_others():
         ({"n_features": 99}, "n_features"),
         ({"scale": "unit"}, "scale"),
         ({"missing": "ignore"}, "missing"),
-        ({"features": "load"}, "features must be a list of names or None, got 'load'"),
+        ({"features": 3}, "features must be a name or a list of names or None, got 3"),
         ({"features": ["nobody"]}, "nobody"),
     ],
 )

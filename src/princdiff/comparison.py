@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
@@ -34,6 +34,7 @@ from princdiff.profiles.sums_of_rows import sums_of_rows, thinned, worth_sums
 from princdiff.result import DifferenceResult
 from princdiff.result.column_order import as_in_table, by_name
 from princdiff.tables import Prepared, prepare
+from princdiff.tables.frames import as_list
 from princdiff.words.on_blocks import how_blocks_were_relabelled
 
 # Numbers up to which rows are copied into an order of their own.
@@ -47,8 +48,8 @@ def compare(
     *,
     groups: Any = None,
     reference: Any = None,
-    features: list[str] | None = None,
-    exclude: list[str] | None = None,
+    features: str | Sequence[str] | None = None,
+    exclude: str | Sequence[str] | None = None,
     n_features: int | str = "auto",
     n_components: int | str = 1,
     divergence: str | Divergence | Callable = "auto",
@@ -88,9 +89,9 @@ def compare(
         The group that the others are compared with: changes are told from it to the other. Default: the first
         table, or the first group, which is one called "control", "before" or the like, or else the first
         category, number or name.
-    features : list of str, optional
+    features : str or list of str, optional
         Columns to compare; default all.
-    exclude : list of str, optional
+    exclude : str or list of str, optional
         Columns to leave out.
     n_features : int or "auto", default="auto"
         Features that the direction may use; "auto": chosen by held-out divergence.
@@ -181,6 +182,7 @@ def compare(
     (0.01, ['weight'])
     """
     check_options(locals())
+    features, exclude = as_list(features), as_list(exclude)
     options = Options(
         n_features=n_features,
         n_components=n_components,
@@ -206,7 +208,7 @@ def compare(
     clock = Clock()
     asked = {
         "missing": missing,
-        "features": [features] if isinstance(features, str) else None if features is None else list(features),  # type: ignore[redundant-expr]
+        "features": features,
         "groups": groups if isinstance(groups, str) else None,
         "reference": None if reference is None else str(reference),
         "random_state": _plain_seed(random_state if rng is None else rng),

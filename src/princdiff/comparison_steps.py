@@ -39,6 +39,7 @@ from princdiff.result.parts import (
 )
 from princdiff.result.rows import rows_to_show
 from princdiff.result.shown import Shown
+from princdiff.result.table_one import measured_columns
 from princdiff.result.telling_columns import telling_columns
 from princdiff.resume import fingerprint_of
 from princdiff.selection.explanation import Explanation, with_rest
@@ -191,6 +192,7 @@ class Comparison:
             codings=list(self.data.codings),
             contrasts=contrasts,
             balance=self.balance,
+            measured=self._measured(),
             # Beside columns and pairs that are named it would say less, and less surely.
             witness=None if chosen["selected"].any() else shown.witness(),
             notes=[],
@@ -488,6 +490,10 @@ class Comparison:
     ) -> feature_tables.SingleFeatures:
         """Each feature on its own."""
         return feature_tables.single_features(self.data, deviations, rng)
+
+    def _measured(self) -> pd.DataFrame:
+        """Figures of the columns by group."""
+        return measured_columns(self.data)
 
     def _in_words(self) -> Prepared:
         """The rows that words on columns speak of."""

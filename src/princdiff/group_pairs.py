@@ -23,6 +23,7 @@ from princdiff.profiles.large_sources import profile_of_sources
 from princdiff.result import DifferenceResult, GroupsResult
 from princdiff.result.groups import LEVEL, REST, times_compared
 from princdiff.tables import Prepared, prepare
+from princdiff.tables.frames import as_list
 
 _READING = (
     "features", "exclude", "sample_weight", "blocks", "covariates", "missing", "missing_groups", "strict",
@@ -124,6 +125,7 @@ def compare_groups(
 def _sorted_options(options: dict[str, Any]) -> tuple[Options, dict[str, Any]]:
     """What belongs to the comparison, and what to the reading of the table."""
     reading = {name: options.pop(name) for name in _READING if name in options}
+    reading |= {name: as_list(reading[name]) for name in ("features", "exclude") if name in reading}
     if "sample_weight" in reading:
         reading["weights"] = reading.pop("sample_weight")
     return Options(**options), reading

@@ -49,7 +49,7 @@ def test_groups_are_alike_in_the_covariates_with_the_weights(n_groups):
 def test_what_is_told_is_the_adjusted_difference(tmp_path):
     table = cohort(1, shift=-12.0)
     result = princdiff.compare(table, groups="group", covariates="age", **QUICK)
-    opening = wording.headline(result)
+    opening = wording.opening(result)
     assert opening.startswith("Adjusted for age, the groups a and b differ")
     row = result.columns.set_index("column").loc["pressure"]
     # The older group has the higher mean as it is, and the lower one at equal ages.
@@ -69,9 +69,9 @@ def test_no_difference_is_said_to_be_adjusted():
     table = cohort(2)
     assert princdiff.compare(table, groups="group", **QUICK).selected_columns[0] in ("age", "pressure")
     result = princdiff.compare(table, groups="group", covariates=["age", "site"], **QUICK)
-    assert wording.headline(result).startswith("Adjusted for age and site, no difference")
+    assert wording.opening(result).startswith("Adjusted for age and site, no difference")
     plain = princdiff.compare(table, groups="group", exclude=["age", "site", "pressure"], **QUICK)
-    assert plain.balance.empty and wording.headline(plain).startswith("No difference")
+    assert plain.balance.empty and wording.opening(plain).startswith("No difference")
     with pytest.raises(ValueError, match="without covariates, so there is no balance"):
         plain.plot_balance()
 

@@ -58,7 +58,7 @@ def test_the_sharpest_contrast_is_shown_where_it_is_another_direction(animals):
     # Wider at the same length: against the others, and larger in the second group.
     weights = dict(zip(animals.directions.index, sharpest.weights, strict=True))
     assert weights["width"] > 0 > min(weights["length"], weights["depth"])
-    assert "Along the sharpest contrast" in wording.headline(animals)
+    assert "Along the sharpest contrast" in wording.opening(animals)
 
 
 def test_the_contrast_is_told_in_terminal_notebook_and_page(animals, tmp_path):
@@ -107,9 +107,9 @@ def test_nothing_is_said_to_lead_where_no_difference_was_shown():
 
 def test_local_structure_is_shown(lattice):
     assert lattice.pvalue <= 0.05
-    assert "not along any one direction: in local structure" in wording.headline(lattice)
+    assert "not along any one direction: in local structure" in wording.opening(lattice)
     # How far apart they are along a direction says nothing here.
-    assert "apart" not in wording.headline(lattice)
+    assert "apart" not in wording.opening(lattice)
     found = lattice.witness
     assert sorted(found.features) == ["x", "y"] and sorted(found.axes) == ["x", "y"]
     for group, numbers in found.typical.items():
@@ -144,7 +144,7 @@ def test_overall_spread_is_told_with_its_figures(mixture):
 
 
 def test_a_drift_of_all_columns_is_told_and_shown(drift, tmp_path):
-    headline = wording.headline(drift)
+    headline = wording.opening(drift)
     assert "many features a little, mostly the same way" in headline
     assert "are higher in Y than in X" in headline and "Along the sum of the scaled features" in headline
     total, size = drift.contrasts
@@ -170,7 +170,7 @@ def test_no_difference_says_what_would_have_been_seen():
     assert result.pvalue > 0.05
     expected = princdiff.detectable_effect((30, 30), 5)
     assert result.test.detectable == pytest.approx(expected)
-    assert f"by {expected:.2g} standard deviations would have been found" in wording.headline(result)
+    assert f"by {expected:.2g} standard deviations would have been found" in wording.opening(result)
     assert result.witness is None and len(result.contrasts) == 1
 
 

@@ -17,7 +17,7 @@ from made_up import NAMES, NASTY, made_up, mixed
 import princdiff
 from princdiff.result.parts import CertificatePart, PathPart, TestPart
 from princdiff.tables import Coding
-from princdiff.words.wording import headline
+from princdiff.words.wording import headline, opening
 
 vl_convert = pytest.importorskip("vl_convert", reason="the extra 'report' is not installed")
 
@@ -167,10 +167,10 @@ def test_differences_are_told_with_their_intervals():
 def test_the_headline_counts_all_pairs_and_mentions_one_that_can_be_seen():
     result = mixed()
     small = result.relations.assign(change=[0.05, 0.3], pvalue=0.01, selected=True)
-    told = headline(dataclasses.replace(result, relations=small))
+    told = opening(dataclasses.replace(result, relations=small))
     assert "income and plan = gold are related differently" in told and "so is one more pair" in told
     hidden = result.relations.assign(change=[0.05, 0.03], pvalue=0.01, selected=True)
-    assert "together" not in headline(dataclasses.replace(result, relations=hidden))
+    assert "together" not in opening(dataclasses.replace(result, relations=hidden))
 
 
 def test_pairs_are_told_with_their_correlations():

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from princdiff import compare
 from princdiff.tables import prepare
 
 
@@ -96,3 +97,11 @@ def test_a_column_of_one_table_only_can_be_excluded():
     assert prepare(X, Y, exclude=["old", "new"]).features == ("u",)
     with pytest.raises(ValueError, match="exclude: X and Y have no column 'odl'; did you mean 'old'"):
         prepare(X, Y, exclude=["odl"])
+
+
+def test_one_name_is_a_list_of_one():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=["age", "size", "mass"])
+    assert prepare(frame, frame, features="age").features == ("age",)
+    assert prepare(frame, frame, exclude="age").features == ("size", "mass")
+    found = compare(frame, groups=[0, 1] * 20, features="size", n_permutations=0, select=False)
+    assert list(found.columns["column"]) == ["size"] and found.parameters["features"] == ["size"]

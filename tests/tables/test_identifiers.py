@@ -6,7 +6,7 @@ import pytest
 
 from princdiff import compare
 from princdiff.tables.identifiers import recurring_units
-from princdiff.words.wording import headline
+from princdiff.words.wording import opening
 
 
 def visits(per_person=4, n_persons=40):
@@ -89,10 +89,10 @@ def test_persons_with_rows_in_both_groups_are_never_a_finding(name, as_text):
     with pytest.warns(UserWarning, match=f"some in several groups.*blocks='{name}'"):
         result = compare(table, groups="group", n_permutations=19, random_state=0)
     assert list(result.columns["column"]) == ["score"]
-    opening = headline(result)
-    assert f"Rows of the same {name} recur" in opening and f"blocks='{name}'" in opening
+    told = opening(result)
+    assert f"Rows of the same {name} recur" in told and f"blocks='{name}'" in told
     blocked = compare(table, groups="group", blocks=name, n_permutations=19, random_state=0)
-    assert "recur" not in headline(blocked)
+    assert "recur" not in opening(blocked)
 
 
 def test_numbers_that_are_codes_are_noted():

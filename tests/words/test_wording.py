@@ -24,10 +24,10 @@ def test_rows_of_one_unit_are_said_to_be_taken_as_independent():
     )
     with pytest.warns(UserWarning, match="'person'"):
         plain = princdiff.compare(table, groups="group", n_permutations=99, random_state=0)
-    opening = wording.headline(plain)
+    opening = wording.opening(plain)
     assert "Rows of the same person recur (all in one group)" in opening and "blocks='person'" in opening
     blocked = princdiff.compare(table, groups="group", blocks="person", n_permutations=99, random_state=0)
-    assert "independent" not in wording.headline(blocked)
+    assert "independent" not in wording.opening(blocked)
 
 
 def test_a_direction_of_gaps_is_said_to_be_one():
@@ -36,4 +36,4 @@ def test_a_direction_of_gaps_is_said_to_be_one():
     groups = np.repeat(["a", "b"], 150)
     table.loc[(groups == "b") & (rng.random(300) < 0.5), "y"] = np.nan
     result = princdiff.compare(table, groups=groups, missing="impute", n_permutations=99, random_state=0)
-    assert "(missing y)" in wording.headline(result)
+    assert "(missing y)" in wording.opening(result)

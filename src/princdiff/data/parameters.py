@@ -200,15 +200,21 @@ class Text:
         return isinstance(value, str) and (self.empty or bool(value))
 
 
+@dataclass(frozen=True)
 class Names:
-    """A list of texts; one text alone is not taken apart into letters."""
+    """A list of texts; one text alone, where it may be given, is a list of one and not of its letters."""
 
-    words = "a list of names"
+    one: bool = False
+
+    @property
+    def words(self) -> str:
+        """What is accepted."""
+        return f"a {'name or a ' if self.one else ''}list of names"
 
     def allows(self, value: Any) -> bool:
         """Whether a value may be given."""
         if isinstance(value, (str, bytes)):
-            return False
+            return self.one and isinstance(value, str) and bool(value)
         if not isinstance(value, (Sequence, np.ndarray)) and not hasattr(value, "to_list"):
             return False
         return np.ndim(value) == 1 and len(value) > 0 and all(isinstance(name, str) for name in value)
@@ -313,8 +319,8 @@ RULES: dict[str, Rule] = {
     "missing_groups": Choice("error", "drop"),
     "certify": Choice(True, False, "auto"),
     "subsample": Either(Whole(100), "auto", None),
-    "features": Either(Names(), None),
-    "exclude": Either(Names(), None),
+    "features": Either(Names(one=True), None),
+    "exclude": Either(Names(one=True), None),
     "reference": Either(Text(), Number(), None),
     "strict": _FLAG,
     "min_rows": Either(_COUNT, None),

@@ -138,6 +138,10 @@ class ProfileComparison(Comparison):
         table["location"], table["scale"] = location * unit, scale * unit
         return SingleFeatures(table, beyond, flags, single.lowest)
 
+    def _measured(self) -> pd.DataFrame:
+        """None: sums of chunks have no quartiles."""
+        return pd.DataFrame()
+
     def _in_words(self) -> Prepared:
         """Words on columns speak of all rows, whose numbers decide how precisely."""
         counts = self.chunks.totals.astype(int)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from princdiff.caught_warnings import warn_user
 from princdiff.data import parameters, validate
+from princdiff.data.parameters import Choice, Either, Flag, Names
 from princdiff.files import write_text
 from princdiff.findings import ChangePart, Fault
 from princdiff.printable import printable
@@ -31,6 +32,7 @@ from princdiff.result.parts import (
 )
 from princdiff.result.pass_or_fail import DecisionPart
 from princdiff.result.schema import to_plain
+from princdiff.result.table_one import Form, in_form, table_one
 from princdiff.selection.explanation import Explanation
 from princdiff.tables import Coding, encode
 
@@ -114,6 +116,8 @@ class DifferenceResult:
     balance : DataFrame
         Where there are covariates, one row for each: standardised mean difference before and after rows were
         weighted so that the groups have the same covariates, and the means of the groups. Otherwise empty.
+    measured : DataFrame
+        Counts, means, standard deviations and quartiles of the columns by group; see `table1`.
     decision : DecisionPart or None
         Where the command line was given a rule (``--fail-below``): the rule, the outcome and the reason.
 
@@ -163,6 +167,7 @@ class DifferenceResult:
     faults: list[Fault] = field(default_factory=list)
     decision: DecisionPart | None = None
     balance: pd.DataFrame = field(default_factory=pd.DataFrame)
+    measured: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     # Reading.
 
@@ -191,6 +196,53 @@ class DifferenceResult:
         """
         validate.check_choice("by", by, ("feature", "column"))
         return (self.table if by == "feature" else self.columns).copy()
+
+    def table1(
+        self, form: Form = "frame", *, median: bool | Sequence[str] = False, overall: bool = True
+    ) -> Any:
+        """The table that opens a paper: each column in each group, as text to be pasted.
+
+        Parameters
+        ----------
+        form : {"frame", "markdown", "latex", "html"}, default="frame"
+            A data frame, or text.
+        median : bool or list of str, default=False
+            Whether numbers are told by median [quartiles] instead of mean (standard deviation); or the
+            columns that are.
+        overall : bool, default=True
+            Whether there is a column for all rows together.
+
+        Returns
+        -------
+        DataFrame or str
+            Indexed by column and level: what the figures are, each group, overall, missing values, the
+            standardised mean difference (SMD; of several groups the largest of two) and the p-value adjusted
+            for the number of columns. Of a column with two values one line is enough.
+
+        Raises
+        ------
+        ValueError
+            If the result holds no such figures: of weighted rows, of profiles, of very many features.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> from princdiff import compare
+        >>> rng = np.random.default_rng(0)
+        >>> table = pd.DataFrame({"age": rng.normal(50, 10, 200), "arm": np.repeat(["control", "drug"], 100)})
+        >>> print(compare(table, groups="arm", n_permutations=99).table1("markdown", overall=False))
+        | column | level | figures | control (n = 100) | drug (n = 100) | missing | SMD | adjusted p |
+        | --- | --- | --- | --- | --- | --- | --- | --- |
+        | age |  | mean (SD) | 50.8 (9.72) | 50.9 (9.58) | 0 | 0.01 | 0.99 |
+        """
+        parameters.check(
+            {"form": form, "median": median, "overall": overall},
+            form=Choice("frame", "markdown", "latex", "html"),
+            median=Either(Flag(), Names()),
+            overall=Flag(),
+        )
+        return in_form(table_one(self, median, overall), form)
 
     def change_of(self, column: str) -> list[ChangePart]:
         """What changed in a column, part by part; one part where the result comes from an older file."""
@@ -258,6 +310,13 @@ class DifferenceResult:
         self._check_drawn(component=component)
         names = list(self.groups)
         return pd.DataFrame(self.separation[component], index=names, columns=names)
+
+    @property
+    def headline(self) -> str:
+        """The answer in one sentence: whether the groups differ, how sure that is, and in what most."""
+        from princdiff.words.wording import headline
+
+        return headline(self)
 
     def summary(self) -> str:
         """A text that a person reads."""

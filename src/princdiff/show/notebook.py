@@ -47,7 +47,8 @@ def result_html(result: DifferenceResult, more: bool = True) -> str:
         HTML that needs no style sheet, script or file.
     """
     parts = [
-        f'<p style="margin:0 0 0.6em"><b>{escape(wording.headline(result))}</b></p>',
+        f'<p style="margin:0 0 0.6em"><b>{escape(wording.headline(result))}</b> '
+        f"{escape(wording.details(result))}</p>",
         _columns(result),
         _shown(result),
         f'<p style="margin:0.4em 0 0;{_SOFT}">{escape(_last(result, more))}</p>',

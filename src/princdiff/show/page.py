@@ -78,6 +78,7 @@ def render(result: DifferenceResult, beside: DifferenceResult | None = None) -> 
     return template.render(
         title=" and ".join(vega.labels(names)) if len(names) == 2 else f"{len(names)} groups",
         headline=unbroken(wording.headline(result)),
+        details=unbroken(wording.details(result)),
         decision=_decision(result),
         shown=bool(result.pvalue <= wording.LEVEL),
         figures=_figures(result),

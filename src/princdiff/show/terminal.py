@@ -57,6 +57,8 @@ def answer(result: DifferenceResult, screen: Screen, *, notes: Sequence[str] = (
     from princdiff.words import on_directions, on_explanation, readable_figures, wording
 
     lines = [screen.bold(line) for line in screen.prose(wording.headline(result))]
+    details = wording.details(result)
+    lines += screen.prose(details) if details else []
     lines.append("")
     if result.pvalue > wording.LEVEL:
         lines += screen.prose("Columns by the size of their difference, which may well be chance:")

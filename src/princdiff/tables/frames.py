@@ -127,6 +127,19 @@ class Table:
         )
 
 
+def as_list(names: str | Iterable[str] | None) -> list[str] | None:
+    """Names as a list; one name alone is a list of one.
+
+    Examples
+    --------
+    >>> as_list("age"), as_list(("age", "sex")), as_list(None)
+    (['age'], ['age', 'sex'], None)
+    """
+    if names is None:
+        return None
+    return [names] if isinstance(names, str) else list(names)
+
+
 def listed(names: Iterable[Any], shown: int = _SHOWN) -> str:
     """Some names as words: "'a', 'b' and 3 more"."""
     words = [repr(str(name)) for name in names]

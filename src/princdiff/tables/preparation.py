@@ -20,7 +20,7 @@ from princdiff.tables.alignment import align
 from princdiff.tables.column_info import ColumnInfo, describe
 from princdiff.tables.column_types import Column, Rules, is_about_rows
 from princdiff.tables.encoding import Coding, FeatureKind, codings_of, expand, feature_names
-from princdiff.tables.frames import Table
+from princdiff.tables.frames import Table, as_list
 from princdiff.tables.large_tables import open_table
 from princdiff.tables.pooled_columns import Pool, bad_cells, gather
 from princdiff.tables.roles import Layout, Roles, assign_roles
@@ -222,6 +222,8 @@ class Reading:
     reference: Any = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "features", as_list(self.features))
+        object.__setattr__(self, "exclude", as_list(self.exclude))
         check_choice("missing", self.missing, ("error", "impute", "drop"))
         check_choice("missing_groups", self.missing_groups, ("error", "drop"))
         check_choice("dates", self.dates, ("skip", "parts"))

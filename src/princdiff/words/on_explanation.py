@@ -31,16 +31,15 @@ def together_phrases(result: DifferenceResult) -> list[str]:
     return [_phrase(result, name, found.alternatives.get(name, [])) for name in found.partners]
 
 
-def together_sentence(result: DifferenceResult) -> str:
+def together_clause(result: DifferenceResult) -> str:
     """The explanation where no column differs on its own; "" where some do, or others differ too."""
     found = result.explanation
     if not explains(result) or len(found.partners) < len(found.columns):
         return ""
     phrases = together_phrases(result)
     if len(phrases) == 1:
-        several = bool(found.alternatives)
-        return f"{_upper(phrases[0])}." if several else f"One column explains the difference: {phrases[0]}."
-    return f"{in_words(len(phrases))} columns explain the difference: {joined(phrases)}."
+        return phrases[0] if found.alternatives else f"one column explains it: {phrases[0]}"
+    return f"{in_words(len(phrases)).lower()} columns explain it: {joined(phrases)}"
 
 
 def follows_sentence(result: DifferenceResult) -> list[str]:
@@ -98,7 +97,7 @@ def _phrase(result: DifferenceResult, name: str, instead: list[str]) -> str:
     if instead:
         both = f"{cut(name, 40)} and {cut(instead[0], 40)}"
         brackets = f" ({clearest})" if clearest else ""
-        return f"either of {both} explains the difference: their relationship {what}{brackets}"
+        return f"either of {both} explains it: their relationship {what}{brackets}"
     if len(partners) == 1:
         brackets = f" ({clearest})" if clearest else ""
         return f"{cut(name, 40)}, whose relationship to {cut(partners[0], 40)} {what}{brackets}"
@@ -142,7 +141,3 @@ def in_words(count: int) -> str:
     """
     words = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
     return words[count] if count < len(words) else str(count)
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -18,37 +18,54 @@ if TYPE_CHECKING:
 SEEN_CHANGE = 0.1
 
 
-def pairs_sentence(result: DifferenceResult, also: bool) -> list[str]:
-    """Pairs that go together differently; where one column is in most of them, it is named as such.
+def pairs_sentence(result: DifferenceResult) -> list[str]:
+    """Pairs that go together differently beside columns that differ; a column in most of them is named.
 
-    With many rows a change of a correlation can be certain and too small to matter: beside columns that
-    differ on their own the table is enough for these.
+    With many rows a change of a correlation can be certain and too small to matter: then the table is enough.
     """
-    pairs = named_pairs(result)
-    seen = pairs[pairs["change"] >= SEEN_CHANGE] if also else pairs
+    seen = named_pairs(result)
+    seen = seen[seen["change"] >= SEEN_CHANGE]
     if seen.empty:
         return []
-    opening = "Also, " if also else "No column differs on its own, but "
     row = seen.iloc[0]
     hub, others = _hub(result)
     if others > 1 and hub in (row["first column"], row["second column"]):
         other = row["second"] if row["first column"] == hub else row["first"]
         return [
-            f"{opening}{cut(hub, 40)} is related differently to {others} other columns, "
+            f"{cut(hub, 40)} is also related differently to {others} other columns, "
             f"most clearly {cut(str(other), 40)} ({pair_change(result, row)})."
         ]
-    first = f"{cut(str(row['first']), 40)} and {cut(str(row['second']), 40)} are related differently"
-    more = ""
-    if len(pairs) > 1:
-        more = "; so is one more pair" if len(pairs) == 2 else f"; so are {len(pairs) - 1} more pairs"
-    return [f"{opening}{first} ({pair_change(result, row)}){more}."]
+    more = len(named_pairs(result)) - 1
+    others_too = "" if not more else ", as does one more pair" if more == 1 else f", as do {more} more pairs"
+    return [f"The {_relation(result, row)} also changes{others_too}."]
+
+
+def pairs_clause(result: DifferenceResult) -> str:
+    """Pairs that go together differently where no column differs on its own, as the end of a sentence."""
+    pairs = named_pairs(result)
+    if pairs.empty:
+        return ""
+    row = pairs.iloc[0]
+    pair = f"{cut(str(row['first']), 40)} and {cut(str(row['second']), 40)} ({pair_change(result, row)})"
+    if len(pairs) == 1:
+        return f" in how two columns go together: {pair}"
+    return f" in how columns go together: {len(pairs)} pairs changed, most clearly {pair}"
+
+
+def _relation(result: DifferenceResult, row: Mapping[Any, Any] | pd.Series) -> str:
+    """The correlation of a pair, with what it is in the groups."""
+    first, second = (cut(str(row[side]), 40) for side in ("first", "second"))
+    return f"correlation of {first} and {second} ({_from_to(result, row)})"
 
 
 def pair_change(result: DifferenceResult, row: Mapping[Any, Any] | pd.Series) -> str:
     """How a pair goes together in the groups."""
+    return f"correlation {_from_to(result, row)}"
+
+
+def _from_to(result: DifferenceResult, row: Mapping[Any, Any] | pd.Series) -> str:
     values = dependence(result, row)
-    rows = list(result.groups.values())
-    return f"correlation {from_to(values, correlations(values), list(result.groups), rows)}"
+    return from_to(values, correlations(values), list(result.groups), list(result.groups.values()))
 
 
 def dependence(result: DifferenceResult, row: Mapping[Any, Any] | pd.Series) -> list[float]:

@@ -13,9 +13,9 @@ from princdiff.result.adjustment import covariates_in_words
 from princdiff.tables.column_types import units_recur
 from princdiff.words import on_explanation
 from princdiff.words.on_directions import distance_sentence, is_nothing, second_contrast
-from princdiff.words.on_explanation import LEVEL, in_words
+from princdiff.words.on_explanation import LEVEL
 from princdiff.words.on_faults import fault_sentences
-from princdiff.words.on_pairs import pairs_sentence
+from princdiff.words.on_pairs import pairs_clause, pairs_sentence
 from princdiff.words.readable_figures import NAMED, cut, group_names, listed, number, some
 
 if TYPE_CHECKING:
@@ -25,25 +25,110 @@ if TYPE_CHECKING:
 
 
 def headline(result: DifferenceResult) -> str:
-    """The answer in one to three sentences: whether they differ, in what, and how far apart they are."""
+    """The answer in one sentence: whether they differ, how sure that is, and in what most of all."""
     names = listed(group_names(result))
     pvalue = format_pvalue(result)
     if np.isnan(result.pvalue):
-        return f"The groups {names} were not tested. {distance_sentence(result)}"
+        return f"The groups {names} were not tested."
     if not result.pvalue <= LEVEL:
-        said = f"{_adjusted(result, 'No')} difference between {names} could be shown ({pvalue})."
-        return said + _would_have_shown(result) + _if_independent(result)
-    cut_short = not result.test.exact and result.test.n_permutations < result.test.asked
-    if cut_short and result.test.smallest_attainable_pvalue >= LEVEL:
+        return f"{_adjusted(result, 'No')} difference between {names} could be shown ({pvalue})."
+    if _undecided(result):
         return (
             f"Whether {names} differ was not decided in time: {result.test.n_permutations} of "
             f"{result.test.asked} relabellings can give no p-value below {pvalue[4:]}."
         )
+    return f"{_adjusted(result, 'The')} groups {names} differ ({pvalue}){_in_what(result)}."
+
+
+def details(result: DifferenceResult) -> str:
+    """What belongs to the answer beside its first sentence: what follows, how far apart, on what it rests."""
+    if np.isnan(result.pvalue):
+        return distance_sentence(result)
+    if not result.pvalue <= LEVEL:
+        return _together([_would_have_shown(result), _if_independent(result)])
+    if _undecided(result):
+        return ""
     # Where no direction led, how far apart they are along one says nothing; nor does a distance of nothing.
     nowhere = result.witness is not None or (second_contrast(result) is None and is_nothing(result.effect))
-    apart = "" if nowhere else f" {distance_sentence(result)}"
-    said = f"{_adjusted(result, 'The')} groups {names} differ ({pvalue})."
-    return f"{said} {what_differs(result)}{apart}{_if_independent(result)}"
+    apart = "" if nowhere else distance_sentence(result)
+    return _together([*_also(result), apart, _if_independent(result)])
+
+
+def opening(result: DifferenceResult) -> str:
+    """The answer with its details, as one paragraph."""
+    return _together([headline(result), details(result)])
+
+
+def _together(sentences: list[str]) -> str:
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _undecided(result: DifferenceResult) -> bool:
+    """Whether time ran out before any p-value could have been small."""
+    test = result.test
+    cut_short = not test.exact and test.n_permutations < test.asked
+    return cut_short and test.smallest_attainable_pvalue >= LEVEL
+
+
+def _in_what(result: DifferenceResult) -> str:
+    """Where the difference lies, as the end of a sentence."""
+    alone = _on_their_own(result)
+    if len(alone):
+        return _in_columns(result, alone)
+    together = on_explanation.together_clause(result)
+    return f", and {together}" if together else pairs_clause(result)
+
+
+def _in_columns(result: DifferenceResult, alone: pd.DataFrame) -> str:
+    count, total = len(alone), len(result.columns)
+    first, *others = alone["column"].astype(str).tolist()
+    most = f"{cut(first, 60)} ({in_brackets(result.change_of(first), first_only=True)})"
+    if on_explanation.explains(result) and count == len(result.explanation.columns) <= NAMED:
+        columns = "column explains" if count == 1 else "columns explain"
+        further = f" and {listed(others)}" if len(others) == 1 else f", {listed(others)}" if others else ""
+        return f", and {on_explanation.in_words(count).lower()} {columns} it: {most}{further}"
+    if total == 1:
+        return f": {most}"
+    if count == 1:
+        return f" in one of {total} columns: {most}"
+    all_of = "both columns" if count == total == 2 else f"all {total} columns"
+    return f" in {all_of if count == total else f'{count} of {total} columns'}, most in {most}"
+
+
+def _on_their_own(result: DifferenceResult) -> pd.DataFrame:
+    """Columns that differ on their own and follow from no other; last those that determine the group.
+
+    These are most often the grouping itself, and no news.
+    """
+    alone = columns_alone(result)
+    alone = alone[~alone["column"].isin(list(result.explanation.follows))]
+    known = alone["column"].astype(str).isin(_telling(result)).to_numpy()
+    return alone.iloc[np.argsort(known, kind="stable")]
+
+
+def _telling(result: DifferenceResult) -> list[str]:
+    return [str(name) for name in result.parameters.get("telling_columns") or ()]
+
+
+def _also(result: DifferenceResult) -> list[str]:
+    """What differs beside what the first sentence names."""
+    named, known = _on_their_own(result)["column"].astype(str).tolist(), _telling(result)
+    rest = [name for name in named if name in known]
+    rest = rest if len(rest) < len(named) else []
+    determine = "determines" if len(rest) == 1 else "determine"
+    sentences = [f"{some(rest)} {determine} the group of every row."] if rest else []
+    sentences += on_explanation.follows_sentence(result)
+    if len(columns_alone(result)):
+        sentences += pairs_sentence(result)
+    sentences += fault_sentences(result)
+    if result.explanation.rest_pvalue <= LEVEL:
+        sentences.append(on_explanation.rest_sentence(result))
+    if sentences or named or on_explanation.together_clause(result) or pairs_clause(result):
+        return sentences
+    if not result.selection.made:
+        return [result.test.leading or "The columns were not tested."]
+    leading = result.test.leading or "No single column shows it on its own."
+    return [leading, "No single column or pair of columns could be named with confidence."]
 
 
 def _adjusted(result: DifferenceResult, first: str) -> str:
@@ -62,7 +147,7 @@ def _if_independent(result: DifferenceResult) -> str:
         return ""
     name, how = units[0]
     return (
-        f" Rows of the same {cut(name, 40)} recur ({how}): they are hardly independent, as this takes "
+        f"Rows of the same {cut(name, 40)} recur ({how}): they are hardly independent, as this takes "
         f"all rows to be; compare with {option('blocks', name)}."
     )
 
@@ -72,7 +157,7 @@ def _would_have_shown(result: DifferenceResult) -> str:
     if not np.isfinite(result.test.detectable):
         return ""
     return (
-        f" A shift of one column by {result.test.detectable:.2g} standard deviations would have been found "
+        f"A shift of one column by {result.test.detectable:.2g} standard deviations would have been found "
         "in four of five such tables."
     )
 
@@ -82,25 +167,6 @@ def format_pvalue(result: DifferenceResult) -> str:
     if np.isnan(result.pvalue):
         return "not tested"
     return f"p = {result.pvalue:.2g}"
-
-
-def what_differs(result: DifferenceResult) -> str:
-    """The columns that differ, from what to what; else the pairs; else where the test saw it."""
-    alone = columns_alone(result)
-    sources = alone[~alone["column"].isin(list(result.explanation.follows))]
-    sentences = [_columns_sentence(result, sources)] if len(sources) else []
-    sentences += on_explanation.follows_sentence(result)
-    together = on_explanation.together_sentence(result)
-    sentences += [together] if together else pairs_sentence(result, len(alone) > 0)
-    sentences += fault_sentences(result)
-    if result.explanation.rest_pvalue <= LEVEL:
-        sentences.append(on_explanation.rest_sentence(result))
-    if sentences:
-        return " ".join(sentences)
-    if not result.selection.made:
-        return result.test.leading or "The columns were not tested."
-    leading = result.test.leading or "No single column shows it on its own."
-    return f"{leading} No single column or pair of columns could be named with confidence."
 
 
 def columns_alone(result: DifferenceResult) -> pd.DataFrame:
@@ -120,35 +186,6 @@ def further_columns(result: DifferenceResult, shown: pd.DataFrame) -> str:
 
 def _differ(count: int) -> str:
     return "differs" if count == 1 else "differ"
-
-
-def _columns_sentence(result: DifferenceResult, alone: pd.DataFrame) -> str:
-    count, total = len(alone), len(result.columns)
-    telling = [str(name) for name in result.parameters.get("telling_columns") or ()]
-    # A column that determines the group is most often the grouping itself, and no news.
-    known = alone["column"].astype(str).isin(telling).to_numpy()
-    shown = alone.iloc[np.argsort(known, kind="stable")].head(NAMED)
-    rest = alone[known]["column"].astype(str).tolist() if known.any() and not known.all() else []
-    certain = (
-        f" {some(rest)} determine{'s' if len(rest) == 1 else ''} the group of every row." if rest else ""
-    )
-    brief = len(shown) > 2
-    parts = [
-        f"{cut(column, 60)} ({in_brackets(result.change_of(column), first_only=brief)})"
-        for column in shown["column"].astype(str)
-    ]
-    named = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-    of = f" of {total}" if total > count else ""
-    if on_explanation.explains(result) and count == len(result.explanation.columns) <= NAMED:
-        explain = "One column explains" if count == 1 else f"{in_words(count)} columns explain"
-        return f"{explain} the difference: {named}.{certain}"
-    if count == 1:
-        return f"One{of} column{'s' if of else ''} differs: {named}.{certain}"
-    if total == count:
-        opening = "Both columns differ" if count == 2 else f"All {count} columns differ"
-    else:
-        opening = f"{in_words(count)}{of} columns differ"
-    return f"{opening}{', led by' if count > NAMED else ':'} {named}.{certain}"
 
 
 def test_sentence(result: DifferenceResult) -> str:
