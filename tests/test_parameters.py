@@ -322,7 +322,8 @@ ALLOWED = {
     "random_state": [None, 0],
     "rng": [None, 0],
     "checkpoint": [None, "nonsense"],
-    "features": [None, ["no", "such"]],
+    "features": [None, "nonsense", ["no", "such"]],
+    "exclude": [None, "nonsense", ["no", "such"]],
 }
 
 

@@ -129,7 +129,7 @@ def test_one_column_is_the_headline(tmp_path):
     result = compare(X, groups=y, n_permutations=199)
     assert result.selected_columns == ["x5"]
     told = " ".join(str(result).split())
-    assert "One column explains the difference: x5, whose relationship to 7 others is gone" in told
+    assert "one column explains it: x5, whose relationship to 7 others is gone" in told
     assert (
         f"The other 7 columns show no difference together (p = {result.explanation.rest_pvalue:.2g})" in told
     )

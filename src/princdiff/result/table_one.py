@@ -36,7 +36,7 @@ def measured_columns(prepared: Prepared) -> pd.DataFrame:
     -------
     DataFrame
         One row per column (of a category: per level) and group, ``""`` for all rows: column, level, group, n
-        (rows with a value), missing, mean (of a level: its share), sd (ddof 1), q1, median and q3. Empty for
+        (rows with a value), missing (of the rows compared), mean (of a level: its share), sd (ddof 1), q1, median and q3. Empty for
         more than `MOST_FEATURES` features, and for weighted rows.
 
     Examples
@@ -51,16 +51,20 @@ def measured_columns(prepared: Prepared) -> pd.DataFrame:
     if len(prepared.features) > MOST_FEATURES or prepared.weights is not None:
         return pd.DataFrame(columns=names)
     rows = prepared.rows.tocsc() if sp.issparse(prepared.rows) else prepared.rows
+    gaps = {
+        column: column_of(rows, place).astype(bool)
+        for place, column in enumerate(prepared.origin)
+        if prepared.kinds[place] == "missing"
+    }
+    none = np.zeros(len(prepared.codes), dtype=bool)
     members = [prepared.codes == code for code in range(len(prepared.groups))]
     members.append(np.ones(len(prepared.codes), dtype=bool))
     records = [
-        (column, prepared.feature_levels[place], group, *_figures(values[own], missing))
+        (column, prepared.feature_levels[place], group, *_figures(values[own], gaps.get(column, none)[own]))
         for place, column in enumerate(prepared.origin)
         if prepared.kinds[place] != "missing"
         for values in [_observed(prepared, column_of(rows, place), place)]
-        for group, own, missing in zip(
-            [*prepared.groups, ""], members, _missing(prepared, column), strict=True
-        )
+        for group, own in zip([*prepared.groups, ""], members, strict=True)
     ]
     return pd.DataFrame(records, columns=names)
 
@@ -75,13 +79,8 @@ def _observed(prepared: Prepared, values: NDArray[np.float64], place: int) -> ND
     return values
 
 
-def _missing(prepared: Prepared, column: str) -> list[int]:
-    by_group = list(prepared.column_info[column].missing) or [0] * len(prepared.groups)
-    return [*by_group, sum(by_group)]
-
-
-def _figures(values: NDArray[np.float64], missing: int) -> tuple[float, ...]:
-    values = values[~np.isnan(values)]
+def _figures(values: NDArray[np.float64], gaps: NDArray[np.bool_]) -> tuple[float, ...]:
+    values, missing = values[~np.isnan(values)], int(gaps.sum())
     count = len(values)
     if not count:
         return (0, missing, *[np.nan] * len(_FIGURES))
@@ -108,7 +107,7 @@ def table_one(result: DifferenceResult, median: bool | Collection[str], overall:
     types = result.columns.set_index("column")["type"]
     lines: list[dict[str, Any]] = []
     by_column = dict(iter(measured.groupby("column", sort=False)))
-    for name in [coding.column for coding in result.codings]:
+    for name in [coding.column for coding in result.codings if coding.column in by_column]:
         own = by_column[name]
         first = own["level"].iloc[0]
         counts = types.get(name) in ("flag", "category")
