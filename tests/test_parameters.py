@@ -144,7 +144,8 @@ FUNCTIONS = {
         for name in (
             "plot_columns", "plot_projection", "plot_weights", "plot_null", "plot_path",
             "plot_feature",
-            "plot_contrast", "plot_relations", "separation_frame", "to_frame", "save", "load", "to_html",
+            "plot_contrast", "plot_relations", "separation_frame", "to_frame", "table1", "save",
+            "load", "to_html",
         )
     },
     "DifferenceResult.plot_balance": lambda: plain(adjusted_result().plot_balance),
@@ -154,7 +155,7 @@ FUNCTIONS = {
     },
     **{
         f"BatchesResult.{name}": lambda name=name: plain(getattr(over_time(), name))
-        for name in ("plot", "summary", "to_frame")
+        for name in ("plot", "over_time", "summary", "to_frame", "save", "load", "to_html")
     },
     "expected_power": lambda: plain(princdiff.expected_power, effect=0.5, rows=60, n_features=5),
     "detectable_effect": lambda: plain(princdiff.detectable_effect, rows=60, n_features=5),
@@ -178,6 +179,8 @@ ELSEWHERE = {
     "DifferenceResult.to_json",
 }
 ELSEWHERE |= {"Profile", "PDA", "SPARDA", "PairedPDA", "DifferenceResult.plot_witness"}
+# A column must differ in some batch, and cells must be of several types: see tests of these.
+ELSEWHERE |= {"BatchesResult.plot_column", "get.pda_cell_types_df"}
 
 
 def public_functions():

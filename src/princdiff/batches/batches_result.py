@@ -133,6 +133,7 @@ class BatchesResult:
             Columns batch, rows, value, low and high (between which it usually lies if nothing changed),
             differs, short.
         """
+        parameters.check({"column": column}, column=parameters.Text())
         known = {one.column: one for one in self.history}
         if column not in known:
             there_are = f"; those that do are {', '.join(known)}" if known else ""

@@ -36,8 +36,8 @@ def measured_columns(prepared: Prepared) -> pd.DataFrame:
     -------
     DataFrame
         One row per column (of a category: per level) and group, ``""`` for all rows: column, level, group, n
-        (rows with a value), missing (of the rows compared), mean (of a level: its share), sd (ddof 1), q1, median and q3. Empty for
-        more than `MOST_FEATURES` features, and for weighted rows.
+        (rows with a value), missing (of the rows compared), mean (of a level: its share), sd (ddof 1), q1,
+        median and q3. Empty for more than `MOST_FEATURES` features, and for weighted rows.
 
     Examples
     --------
