@@ -12,13 +12,12 @@ from princdiff.labellings.schemes import Scheme
 from princdiff.statistics import column_batches
 from princdiff.statistics.alone import (
     AloneScores,
-    _PearsonSums,
     alone_scores,
     extrapolated,
     levels_adjusted,
     pooled_discovery_rates,
 )
-from princdiff.statistics.contrasts import Contrasts, Relabellings
+from princdiff.statistics.contrasts import Relabellings
 
 
 def halves(n_rows):
@@ -163,21 +162,6 @@ def test_a_category_is_one_unit():
     assert (found.feature_adjusted[[0, *range(7, 12)]] > 0.05).all()
 
 
-def test_sum_over_levels_is_pearsons_statistic():
-    rng = np.random.default_rng(8)
-    levels, codes = rng.integers(0, 4, 90), (np.arange(90) % 3).astype(np.uint8)
-    rows = one_hot(levels)
-    labellings = labellings_of(codes, 19)
-    between = Contrasts(labellings).between(rows)
-    sums = _PearsonSums(np.zeros(4, dtype=int), np.ones(4, dtype=bool), 20)
-    sums.add(sums.part(np.arange(2), between[:, :2], rows[:, :2].mean(axis=0)))
-    sums.add(sums.part(np.arange(2, 4), between[:, 2:], rows[:, 2:].mean(axis=0)))
-    for i, labelling in enumerate(labellings.scheme.codes(np.arange(20))):
-        table = np.array([[np.sum((levels == a) & (labelling == g)) for g in range(3)] for a in range(4)])
-        expected = stats.chi2_contingency(table, correction=False).statistic
-        assert sums.values[i, 0] == pytest.approx(expected * 89 / 90, rel=1e-4)
-
-
 def test_many_small_changes_of_a_category_add_up():
     rng = np.random.default_rng(9)
     codes = halves(2000)
@@ -212,7 +196,7 @@ def test_units_in_any_order():
 
 def test_features_that_are_their_own_column_are_adjusted_as_it():
     scores = np.random.default_rng(12).exponential(size=(100, 6)).astype(np.float32)
-    found = AloneScores(scores, scores, np.arange(6), scores[0], scores[0], np.zeros((6, 7)))
+    found = AloneScores(scores, scores, np.arange(6), np.zeros((6, 7)))
     adjusted = step_down_pvalues(scores)
     np.testing.assert_array_equal(levels_adjusted(found, adjusted), adjusted)
 
@@ -325,7 +309,8 @@ def test_exact_small_design():
     scheme = Scheme(codes, 999, 0)
     assert scheme.exhaustive
     found = alone_test(rows, Relabellings(scheme, 2))
-    assert found.pvalue[0] <= 3 / 210
+    # The two extreme labellings, and two that differ as clearly in spread.
+    assert found.pvalue[0] <= 4 / 210
 
 
 def test_scores_of_clear_differences_are_those_of_known_tests():
@@ -348,4 +333,4 @@ def test_a_rare_value_of_a_count_is_looked_at_by_itself():
     rows = np.concatenate([first, second]).astype(float)[:, None]
     codes = np.repeat([0, 1], 1000).astype(np.uint8)
     found = alone_test(rows, Relabellings(Scheme(codes, 999, seed=0), 2))
-    assert found.pvalue[0] <= 0.002
+    assert found.pvalue[0] <= 0.005

@@ -20,6 +20,7 @@ from princdiff.statistics.feature_columns import (
     legendre_integrals,
     statistics_of,
 )
+from princdiff.statistics.value_tables import ValueTables
 
 
 def orthonormal(degree, u):
@@ -54,7 +55,8 @@ def test_ranks_of_many_rows_are_those_of_few(monkeypatch, ties, block):
     monkeypatch.setattr(module, "_BLOCK_POINTS", block)
     np.testing.assert_allclose(RankFunctions(60)(values), expected, rtol=1e-12, atol=1e-13)
     distinct, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    lines = module.lines_of_values(distinct, counts)[place, -N_TERMS:]
+    tables = ValueTables(distinct, counts, np.zeros(1, dtype=int))
+    lines = tables.lines(False)[place, -N_TERMS:]
     np.testing.assert_allclose(lines.T, expected, rtol=1e-12, atol=1e-13)
 
 

@@ -137,8 +137,6 @@ class ChunkTests:
             columns.units,
             columns.features,
             columns.unit_of,
-            columns.units[0].astype(float),
-            columns.features[0].astype(float),
             np.zeros((columns.features.shape[1], 0)),
         )
         adjusted = levels_adjusted(scores, alone)

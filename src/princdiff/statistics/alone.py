@@ -11,7 +11,7 @@ unit that merely goes with one that differs does not differ on its own, and is n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
+from princdiff.deadline import give_up_if_late
 from princdiff.labellings.pvalues import (
     adjusted_pvalues,
     counted_pvalue,
@@ -27,26 +28,38 @@ from princdiff.labellings.pvalues import (
 )
 from princdiff.labellings.schemes import Labelled
 from princdiff.parallel import in_threads
-from princdiff.statistics.column_batches import column_batches, each_column, numbers_of_values
+from princdiff.statistics.column_batches import (
+    are_sparse,
+    column_batches,
+    each_column,
+    numbers_of_values,
+)
 from princdiff.statistics.contrasts import Contrasts, Relabellings
 from princdiff.statistics.feature_columns import (
     MOST_VALUES,
     N_COLUMNS,
     STATISTICS,
     RankFunctions,
-    expected_skewness,
     feature_lines,
-    statistics_of,
 )
+from princdiff.statistics.feature_scores import (
+    FeatureScores,
+    dense_sums,
+    flags_of_entries,
+    level_scores,
+    line_scores,
+    number_scores,
+    tabulated_sums,
+)
+from princdiff.statistics.laws import harmonic
 from princdiff.statistics.scores import gamma_scores
-from princdiff.statistics.sparse_columns import SparseContrasts
+from princdiff.statistics.value_tables import Entries, ValueTables
 
 ERRORS = ("fwer", "fdr")
 # Relabellings at least by which columns are named: with fewer, chance decides about names too often.
 FEWEST_NAMING = 499
-# Skewness of scores added up as inverse p-values, and of the largest of several scores, if nothing differs:
-# measured as 1.9 to 2.1 for features of many kinds, and 1.2 to 1.5 for 3 to 10 independent scores.
-_SUM_SKEWNESS, _MAXIMUM_SKEWNESS = 2.0, 1.4
+# Skewness of scores added up as inverse p-values, if nothing differs: 1.9 to 2.1 in features of many kinds.
+_SUM_SKEWNESS = 2.0
 
 
 @dataclass(frozen=True)
@@ -61,21 +74,24 @@ class AloneScores:
         Scores of the features inside them.
     unit_of : int array of shape (n_features,)
         Unit of each feature.
-    observed_units : array of shape (n_units,)
-        -log of an approximate p-value of each unit, from its clearest statistic and their number. Scores that
-        are added up and scored again rank a clear difference first, and no longer say how clear it is.
-    observed_features : array of shape (n_features,)
-        The same of the features.
     observed_statistics : array of shape (n_features, n_statistics)
-        The same of each of `feature_columns.STATISTICS`, not adjusted for their number; zero for flags.
+        Observed scores of each of `feature_columns.STATISTICS`; zero for flags.
     """
 
     units: NDArray[np.float32]
     features: NDArray[np.float32]
     unit_of: NDArray[np.intp]
-    observed_units: NDArray[np.float64]
-    observed_features: NDArray[np.float64]
     observed_statistics: NDArray[np.float64]
+
+    @property
+    def observed_units(self) -> NDArray[np.float64]:
+        """-log of an approximate p-value of each unit."""
+        return self.units[0].astype(np.float64)
+
+    @property
+    def observed_features(self) -> NDArray[np.float64]:
+        """The same of the features."""
+        return self.features[0].astype(np.float64)
 
     def first(self, n_labellings: int) -> AloneScores:
         """The scores of the first labellings only."""
@@ -88,8 +104,6 @@ class AloneScores:
             self.units[:, units],
             self.features[:, features],
             unit_of,
-            self.observed_units[units],
-            self.observed_features[features],
             self.observed_statistics[features],
         )
 
@@ -152,89 +166,116 @@ def alone_scores(
     """
     n_features = rows.shape[1]
     unit_of = np.arange(n_features) if units is None else np.asarray(units, dtype=np.intp)
-    rows = rows.tocsc() if sp.issparse(rows) else rows
-    contrasts = Contrasts(labellings)
-    sparse = SparseContrasts.of(rows, labellings)
-    n_values = numbers_of_values(rows)
-    binary, few = n_values <= 2, (n_values > 2) & (n_values <= MOST_VALUES)
+    scorer = _Scorer(rows, Contrasts(labellings))
     features = np.zeros((labellings.n_labellings, n_features), dtype=np.float32)
-    observed = np.zeros(n_features)
     by_statistic = np.zeros((n_features, len(STATISTICS)))
-    pearson = _PearsonSums(unit_of, binary, labellings.n_labellings)
-    ranks = RankFunctions(labellings.n_rows, labellings.weights)
+    binary = np.zeros(n_features, dtype=bool)
+    batches = column_batches(np.arange(n_features), N_COLUMNS + MOST_VALUES, labellings)
+    for parts in in_threads(scorer.scores, batches, n_jobs):
+        for part, found in parts:
+            features[:, part] = found.scores
+            by_statistic[part, : found.by_statistic.shape[1]] = found.by_statistic
+            binary[part] = found.by_statistic.shape[1] == 0
+    return AloneScores(_unit_scores(features, unit_of, binary, scorer), features, unit_of, by_statistic)
 
-    def flags(batch: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        shares = _SharesSeen(labellings.weights)
-        lines = (shares.noted(column) for column in each_column(rows, batch))
-        return contrasts.between_lines(lines, len(batch)), np.array(shares.found)
 
-    def numbers(batch: NDArray[np.intp], own_few: bool) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        width = N_COLUMNS + (MOST_VALUES if own_few else 0)
-        levels = _SharesSeen(labellings.weights)
-        lines = (
-            line if place < N_COLUMNS else levels.noted(line)
-            for column in each_column(rows, batch)
-            for place, line in enumerate(feature_lines(column, ranks, own_few))
+class _Scorer:
+    """Scores of batches of features, of rows of any kind."""
+
+    def __init__(self, rows: Any, contrasts: Contrasts) -> None:
+        self.rows = rows.tocsc() if sp.issparse(rows) else rows
+        self.contrasts = contrasts
+        self._ranks = RankFunctions(contrasts.labellings.n_rows, contrasts.labellings.weights)
+
+    def scores(self, batch: NDArray[np.intp]) -> list[tuple[NDArray[np.intp], FeatureScores]]:
+        """Scores of some features, by kinds: with one or two values, with few, with many."""
+        give_up_if_late()
+        entries, found = None, []
+        if self.contrasts.labellings.free and (are_sparse(self.rows) or not self.contrasts.one_by_one):
+            entries = Entries.of(self.rows[:, batch])
+            n_values = entries.tables.sizes
+        else:
+            n_values = numbers_of_values(self.rows, batch)
+        for kind in (n_values <= 2, (n_values > 2) & (n_values <= MOST_VALUES), n_values > MOST_VALUES):
+            own = np.flatnonzero(kind)
+            if len(own) == 0:
+                continue
+            if n_values[own[0]] <= 2:
+                found.append((batch[own], FeatureScores.of_flags(self._flags(batch[own], entries, own))))
+            elif entries is not None:
+                found.append((batch[own], self._tabulated(entries.take(own))))
+            else:
+                found.append((batch[own], self._numbers(batch[own], n_values[own])))
+        return found
+
+    def _flags(
+        self, batch: NDArray[np.intp], entries: Entries | None, own: NDArray[np.intp]
+    ) -> NDArray[np.float32]:
+        if entries is not None:
+            return flags_of_entries(entries.take(own), self.contrasts)
+        return line_scores(each_column(self.rows, batch), len(batch), self.contrasts, flags=True)
+
+    def _tabulated(self, entries: Entries) -> FeatureScores:
+        """Of features whose values are tabulated, where single rows are drawn."""
+        tables, n_values = entries.tables, entries.tables.sizes
+        few = bool(n_values[0] <= MOST_VALUES)
+        table, scales = tables.standardised(tables.lines(few))
+        sums = self.contrasts.sums_of_table(entries, table, scales)
+        return number_scores(tabulated_sums(sums, tables, few, True), n_values, self.contrasts)
+
+    def _numbers(self, batch: NDArray[np.intp], n_values: NDArray[np.intp]) -> FeatureScores:
+        few = bool(n_values[0] <= MOST_VALUES)
+        shares = np.zeros((len(batch), MOST_VALUES * few))
+
+        def lines() -> Iterator[NDArray]:
+            for feature, column in enumerate(each_column(self.rows, batch)):
+                for place, line in enumerate(feature_lines(column, self._ranks, few)):
+                    if place >= N_COLUMNS:
+                        share = np.average(line, weights=self.contrasts.labellings.weights)
+                        shares[feature, place - N_COLUMNS] = share
+                    yield line
+
+        found = self.contrasts.sums_of_lines(lines(), len(batch) * (N_COLUMNS + MOST_VALUES * few))
+        if found.prepared is not None:
+            return number_scores(dense_sums(found, shares, self.contrasts.drawing), n_values, self.contrasts)
+        # Rows so many that columns are made one by one: laws are those of single rows, from tables of values.
+        tables = ValueTables.of(each_column(self.rows, batch))
+        sums = tabulated_sums(found, tables, few, self.contrasts.labellings.free)
+        return number_scores(sums, n_values, self.contrasts)
+
+    def levels(self, members: NDArray[np.intp]) -> NDArray[np.float32] | None:
+        """Score of all levels of a category at once, shape (n_labellings,); None where it has no law."""
+        labellings = self.contrasts.labellings
+        shares: list[float] = []
+
+        def noted() -> Iterator[NDArray]:
+            for column in each_column(self.rows, members):
+                shares.append(float(np.average(column != column.min(), weights=labellings.weights)))
+                yield column
+
+        return level_scores(
+            self.contrasts.sums_of_lines(noted(), len(members)), np.array(shares), self.contrasts
         )
-        between = contrasts.between_lines(lines, len(batch) * width)
-        between = between.reshape(labellings.n_labellings, len(batch), width)
-        return between, np.array(levels.found).reshape(len(batch), -1)
-
-    def run(batch: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray, NDArray[np.float32] | None]:
-        if binary[batch[0]]:
-            between, shares = flags(batch) if sparse is None else sparse.flags(batch)
-            scores = gamma_scores(between, prior=np.sqrt(8 / (labellings.n_groups - 1)))
-            return scores, scores[0], pearson.part(batch, between, shares)
-        own_few = bool(few[batch[0]])
-        between, shares = numbers(batch, own_few) if sparse is None else sparse.features(batch, own_few)
-        prior = expected_skewness(labellings.n_groups, n_values[batch] if own_few else None)
-        single = statistic_scores(statistics_of(between, shares if own_few else None), prior)
-        seen = single[0]
-        if own_few:
-            one_value, clearest_value = _clearest_value(between, labellings.n_groups, n_values[batch])
-            single = np.concatenate([single, one_value], axis=2)
-            seen = np.column_stack([seen, clearest_value])
-        by_statistic[batch, : seen.shape[1]] = seen
-        return added_scores(single), best_of_several(seen.max(axis=1), seen.shape[1]), None
-
-    batches = [
-        *column_batches(np.flatnonzero(binary), 1, labellings),
-        *column_batches(np.flatnonzero(few), N_COLUMNS + MOST_VALUES, labellings),
-        *column_batches(np.flatnonzero(~binary & ~few), N_COLUMNS, labellings),
-    ]
-    for batch, (found, own, sums) in zip(batches, in_threads(run, batches, n_jobs), strict=True):
-        features[:, batch] = found
-        observed[batch] = own
-        pearson.add(sums)
-    unit_scores, clearest = _unit_scores(features, observed, unit_of, pearson, labellings.n_groups)
-    return AloneScores(unit_scores, features, unit_of, clearest, observed, by_statistic)
 
 
-def _clearest_value(
-    between: NDArray[np.float32], n_groups: int, n_values: NDArray[np.intp]
-) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Scores of the value of a feature with few values whose share differs most, as of a level of a category.
-
-    Parameters
-    ----------
-    between : array of shape (n_labellings, n_features, N_COLUMNS + MOST_VALUES)
-        Sums of squares; see `statistics_of`.
-    n_groups : int
-        Number of groups.
-    n_values : int array of shape (n_features,)
-        Values of each feature.
-
-    Returns
-    -------
-    scores : array of shape (n_labellings, n_features, 1), float32
-    observed : array of shape (n_features,)
-        -log of an approximate p-value: of the clearest value, after Bonferroni.
-    """
-    shares = between[:, :, N_COLUMNS:]
-    scores = gamma_scores(shares.reshape(len(shares), -1), prior=np.sqrt(8 / (n_groups - 1)))
-    largest = scores.reshape(shares.shape).max(axis=2)
-    observed = best_of_several(largest[0], n_values)
-    return gamma_scores(largest, prior=_MAXIMUM_SKEWNESS)[:, :, None], observed
+def _unit_scores(
+    features: NDArray[np.float32], unit_of: NDArray[np.intp], binary: NDArray[np.bool_], scorer: _Scorer
+) -> NDArray[np.float32]:
+    """Scores of the units from those of their features, (n_labellings, n_units)."""
+    sizes = np.bincount(unit_of)
+    order = np.argsort(unit_of, kind="stable")
+    members = np.split(order, np.cumsum(sizes)[:-1])
+    units = np.empty((len(features), len(sizes)), dtype=np.float32)
+    single = np.flatnonzero(sizes == 1)
+    units[:, single] = features[:, order[np.cumsum(sizes)[single] - 1]]
+    for unit in np.flatnonzero(sizes > 1):
+        own = members[unit]
+        units[:, unit] = harmonic(features[:, own].T)
+        levels = own[binary[own]]
+        overall = scorer.levels(levels) if len(levels) > 1 else None
+        if overall is not None:
+            units[:, unit] = harmonic([units[:, unit], overall])
+    return units
 
 
 def statistic_scores(
@@ -283,80 +324,6 @@ def best_of_several(score: NDArray, count: NDArray | int) -> NDArray[np.float64]
     array([3.9, 0. ])
     """
     return np.maximum(np.asarray(score, dtype=np.float64) - np.log(count), 0.0)
-
-
-class _SharesSeen:
-    """The share of the rows in which a column is not at its smallest value, for columns as they pass."""
-
-    def __init__(self, weights: NDArray[np.float64] | None) -> None:
-        self._weights = weights
-        self.found: list[float] = []
-
-    def noted(self, column: NDArray) -> NDArray:
-        """The column itself; its share is kept."""
-        self.found.append(float(np.average(column != column.min(), weights=self._weights)))
-        return column
-
-
-class _PearsonSums:
-    """Pearson's chi-squared statistic of every unit with several 0/1 features, added up batch by batch."""
-
-    def __init__(self, unit_of: NDArray[np.intp], binary: NDArray[np.bool_], n_labellings: int) -> None:
-        counts = np.bincount(unit_of[binary], minlength=int(unit_of.max()) + 1)
-        self.units = np.flatnonzero(counts >= 2)
-        self._place = np.full(len(counts), -1)
-        self._place[self.units] = np.arange(len(self.units))
-        self._unit_of = unit_of
-        self.counts = counts[self.units]
-        self.values = np.zeros((n_labellings, len(self.units)), dtype=np.float32)
-
-    def part(
-        self, batch: NDArray[np.intp], between: NDArray[np.float32], share: NDArray[np.float64]
-    ) -> NDArray[np.float32]:
-        """What some features contribute, shape (n_labellings, n_units_with_several)."""
-        places = self._place[self._unit_of[batch]]
-        inside = np.flatnonzero(places >= 0)
-        # Sums of squares are over p (1 - p); Pearson's are over p.
-        entries = ((1 - share[inside]).astype(np.float32), (inside, places[inside]))
-        return between @ sp.csr_matrix(entries, shape=(len(batch), len(self.units)))
-
-    def add(self, part: NDArray[np.float32] | None) -> None:
-        if part is not None:
-            self.values += part
-
-
-def _unit_scores(
-    features: NDArray[np.float32],
-    observed: NDArray[np.float64],
-    unit_of: NDArray[np.intp],
-    pearson: _PearsonSums,
-    n_groups: int,
-) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Scores of the units from those of their features, (n_labellings, n_units), and the observed ones."""
-    n_units = int(unit_of.max()) + 1
-    sizes = np.bincount(unit_of, minlength=n_units)
-    order = np.argsort(unit_of, kind="stable")
-    members = np.split(order, np.cumsum(sizes)[:-1])
-    clearest = best_of_several(np.array([observed[own].max(initial=0.0) for own in members]), sizes)
-    if (sizes == 1).all():
-        return features[:, order], clearest
-    units = np.zeros((len(features), n_units), dtype=np.float32)
-    single = np.flatnonzero(sizes == 1)
-    units[:, single] = features[:, [members[unit][0] for unit in single]]
-    several = np.flatnonzero(sizes > 1)
-    # The feature that stands out most has to be the best of several: scored anew, it competes as one.
-    units[:, several] = gamma_scores(
-        np.stack([features[:, members[unit]].max(axis=1) for unit in several], axis=1),
-        prior=_MAXIMUM_SKEWNESS,
-    )
-    if len(pearson.units):
-        # Levels that are all the others together leave one degree of freedom less.
-        degrees = (pearson.counts - 1) * (n_groups - 1)
-        overall = gamma_scores(pearson.values, prior=np.sqrt(8 / degrees))
-        both = np.logaddexp(units[:, pearson.units], overall)
-        units[:, pearson.units] = gamma_scores(both, prior=_SUM_SKEWNESS)
-        clearest[pearson.units] = best_of_several(np.maximum(clearest[pearson.units], overall[0]), 2)
-    return units, clearest
 
 
 def levels_adjusted(scores: AloneScores, adjusted: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from princdiff.statistics.contrasts import MANY_ROWS, Relabellings
 from princdiff.statistics.feature_columns import MOST_VALUES
-from princdiff.statistics.sparse_columns import SparseColumn, are_sparse
 
+# Rows from which columns of sparse rows stay sparse.
+SPARSE_ROWS = 1000
 # Rows that are looked at before all are, to see that a feature has many values.
 _HEAD = 100
 # Values of prepared columns held at a time (double precision, a few copies).
@@ -23,16 +24,17 @@ _TOGETHER = 12
 _BATCH_STATISTICS = 6_000_000
 
 
-def numbers_of_values(rows: Any) -> NDArray[np.intp]:
-    """How many values each feature has, counted up to one more than ``MOST_VALUES``."""
-    n_features = rows.shape[1]
-    found = np.zeros(n_features, dtype=np.intp)
-    if are_sparse(rows):
-        counts = [len(SparseColumn.of(rows, feature).values) for feature in range(n_features)]
-        return np.minimum(counts, MOST_VALUES + 1)
-    for feature, column in enumerate(each_column(rows, np.arange(n_features))):
+def are_sparse(rows: Any) -> bool:
+    """Whether columns of these rows stay sparse."""
+    return sp.issparse(rows) and rows.shape[0] >= SPARSE_ROWS
+
+
+def numbers_of_values(rows: Any, features: NDArray[np.intp]) -> NDArray[np.intp]:
+    """How many values some features have, counted up to one more than ``MOST_VALUES``."""
+    found = np.zeros(len(features), dtype=np.intp)
+    for place, column in enumerate(each_column(rows, features)):
         few = len(np.unique(column[:_HEAD])) <= MOST_VALUES
-        found[feature] = _count_of_values(column) if few else MOST_VALUES + 1
+        found[place] = _count_of_values(column) if few else MOST_VALUES + 1
     return found
 
 

@@ -7,7 +7,7 @@ between-group sum of squares says. Columns are prepared once; a labelling is a c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -23,6 +23,8 @@ from princdiff.labellings.bits import LabellingBits
 from princdiff.labellings.covariates import covariate_basis
 from princdiff.labellings.schemes import Labelled
 from princdiff.parallel import in_threads
+from princdiff.statistics.laws import Drawing
+from princdiff.statistics.value_tables import Entries
 
 # Labels of a thread at a time (a byte each, until they are packed), and labellings at most.
 _CHUNK_ELEMENTS = 64_000_000
@@ -79,6 +81,51 @@ class Relabellings:
         return self.scheme.n_labellings
 
 
+@dataclass(frozen=True, eq=False)
+class LineSums:
+    """Sums of columns over groups, for all labellings.
+
+    Attributes
+    ----------
+    weights : list of arrays of shape (n_labellings, 1)
+        Of every group.
+    sums : list of arrays of shape (n_labellings, n_columns)
+        Of every group but the last.
+    scales : array of shape (n_columns,)
+        What the numbers were multiplied by; zero for constants.
+    prepared : array of shape (n_units, n_columns), float32, or None
+        What is summed; None where it is not kept.
+    powers : array of shape (2, n_strata, n_columns)
+        Sums of its squares and of its fourth powers in each stratum.
+    """
+
+    weights: list[NDArray[np.float64]]
+    sums: list[NDArray[np.float64]]
+    scales: NDArray[np.float64]
+    prepared: NDArray[np.float32] | None
+    powers: NDArray[np.float64]
+
+    @classmethod
+    def joined(cls, parts: Sequence[LineSums]) -> LineSums:
+        """Of columns side by side."""
+        return cls(
+            parts[0].weights,
+            [np.concatenate(sums, axis=1) for sums in zip(*(part.sums for part in parts), strict=True)],
+            np.concatenate([part.scales for part in parts]),
+            parts[0].prepared if len(parts) == 1 else None,
+            np.concatenate([part.powers for part in parts], axis=2),
+        )
+
+    def over_deviations(self, drawing: Drawing) -> list[NDArray[np.float64]]:
+        """Sums over their standard deviations: of one of two groups, of each of several."""
+        sums = self.sums if drawing.n_groups == 2 else [*self.sums, -np.sum(self.sums, axis=0)]
+        variances = [drawing.factors(group) @ self.powers[0] for group in range(len(sums))]
+        return [
+            own / np.sqrt(np.where(variance > 0, variance, np.inf))
+            for own, variance in zip(sums, variances, strict=True)
+        ]
+
+
 class Contrasts:
     """Between-group sums of squares of columns, for all labellings.
 
@@ -123,7 +170,7 @@ class Contrasts:
         array of shape (n_labellings, n_columns), float32
             About chi-squared with ``n_groups - 1`` degrees of freedom under random labels; 0 for constants.
         """
-        return self._between(np.column_stack([self._moved, self._prepare(columns)]))
+        return self._between(np.column_stack([self._moved, self._prepare(columns)[0]]))
 
     def between_lines(self, lines: Iterable[NDArray], count: int) -> NDArray[np.float32]:
         """The same of columns that are made one after the other, and need not be in memory together.
@@ -139,21 +186,97 @@ class Contrasts:
         -------
         array of shape (n_labellings, count), float32
         """
-        n_rows = self.labellings.n_rows
-        if n_rows < MANY_ROWS or self._fold is not None:
-            return self.between(np.column_stack(list(lines)))
-        width = int(np.clip(_LINE_ELEMENTS // n_rows, 1, _MOST_LINES))
-        rest = iter(lines)
+        parts = [self._between(prepared) for prepared, _ in self._prepared_lines(lines, count)]
+        return np.concatenate(parts, axis=1)
+
+    def sums_of_lines(self, lines: Iterable[NDArray], count: int) -> LineSums:
+        """Sums over groups of columns that are made one after the other.
+
+        Parameters
+        ----------
+        lines : iterable of arrays of shape (n_rows,)
+            Finite numbers.
+        count : int
+            How many they are.
+
+        Returns
+        -------
+        LineSums
+        """
         parts = []
+        for prepared, scales in self._prepared_lines(lines, count):
+            weights, sums = self._weights_and_sums(prepared)
+            kept = None if self.one_by_one else prepared[:, 1:]
+            parts.append(LineSums(weights, sums, scales, kept, self._powers(prepared[:, 1:])))
+        return LineSums.joined(parts)
+
+    def sums_of_table(
+        self, entries: Entries, table: NDArray[np.float64], scales: NDArray[np.float64]
+    ) -> LineSums:
+        """The same of functions of values, of mean zero and unit spread, where single rows are drawn.
+
+        Parameters
+        ----------
+        entries : Entries
+            Columns.
+        table : array of shape (n_values, n_functions)
+            Functions of their values.
+        scales : array of shape (n_columns, n_functions)
+            What the functions were multiplied by.
+        """
+        prepared = np.empty((len(self._moved), scales.size + 1), dtype=np.float32)
+        prepared[:, 0] = self._moved
+        prepared[:, 1:] = entries.spread_out(table).reshape(len(prepared), -1)
+        weights, sums = self._weights_and_sums(prepared)
+        squares = entries.tables.counts[:, None] * table**2
+        powers = np.stack([entries.tables.added(one).ravel() for one in (squares, squares * table**2)])
+        return LineSums(weights, sums, scales.ravel(), None, powers[:, None])
+
+    @cached_property
+    def drawing(self) -> Drawing:
+        """How the groups are drawn, if labellings do not depend on covariates."""
+        units, codes = self.labellings.scheme.units, self.labellings.scheme.codes(np.array([0]))[0]
+        if units is None:
+            return Drawing.of(codes, np.zeros(len(codes), dtype=np.intp))
+        return Drawing.of(units.codes_of(codes), units.strata)
+
+    def _powers(self, prepared: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Sums of squares and of fourth powers in each stratum."""
+        step, starts = max(1, _PREPARED_ELEMENTS // len(prepared)), self.drawing.starts
+        found = np.empty((2, len(starts), prepared.shape[1]))
+        for start in range(0, prepared.shape[1], step):
+            own = self.drawing.ordered(prepared[:, start : start + step])
+            for power in range(2):
+                own = own * own
+                some = slice(start, start + step)
+                found[power, :, some] = own.sum(axis=0) if len(starts) == 1 else np.add.reduceat(own, starts)
+        return found
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether columns are prepared one by one, because rows are many."""
+        return self.labellings.n_rows >= MANY_ROWS and self._fold is None
+
+    def _prepared_lines(
+        self, lines: Iterable[NDArray], count: int
+    ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float64]]]:
+        """What travels with the rows, and prepared columns; beside it what these were multiplied by."""
+        if not self.one_by_one:
+            prepared, scales = self._prepare(np.column_stack(list(lines)))
+            yield np.column_stack([self._moved, prepared]), scales
+            return
+        n_rows, rest = self.labellings.n_rows, iter(lines)
+        width = int(np.clip(_LINE_ELEMENTS // n_rows, 1, _MOST_LINES))
         for start in range(0, count, width):
             some = min(width, count - start)
             prepared = np.empty((n_rows, some + 1), dtype=np.float32)
             prepared[:, 0] = self._moved
-            for place, line in enumerate(islice(rest, some), start=1):
+            scales = np.empty(some)
+            for place, line in enumerate(islice(rest, some)):
                 give_up_if_late()
-                prepared[:, place] = self._standardised(np.asarray(line, dtype=np.float64)[:, None])[:, 0]
-            parts.append(self._between(prepared))
-        return np.concatenate(parts, axis=1)
+                own, scale = self._standardised(np.asarray(line, dtype=np.float64)[:, None])
+                prepared[:, place + 1], scales[place] = own[:, 0], scale[0]
+            yield prepared, scales
 
     @cached_property
     def _moved(self) -> NDArray[np.float32]:
@@ -162,36 +285,51 @@ class Contrasts:
         return moved.astype(np.float32)
 
     def _between(self, prepared: NDArray[np.float32]) -> NDArray[np.float32]:
+        return self._squared(*self._weights_and_sums(prepared))
+
+    def _weights_and_sums(
+        self, prepared: NDArray[np.float32]
+    ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
+        """Weight of every group, (n_labellings, 1), and sums of every group but the last."""
+        sums = self._sums(prepared)
+        weights = [group[:, :1] for group in sums]
+        weights.append(self._moved.sum(dtype=np.float64) - np.sum(weights, axis=0))
+        return weights, [group[:, 1:] for group in sums]
+
+    def _sums(self, prepared: NDArray[np.float32]) -> list[NDArray[np.float64]]:
+        """Sums of every group but the last, each (n_labellings, n_columns)."""
         if self._fold is None and self.labellings.scheme.bits is not None:
-            return self._between_bits(prepared, self.labellings.scheme.bits)
+            return [self._sums_of_bits(prepared, self.labellings.scheme.bits)]
         chunks = list(self._chunks())
         parts = in_threads(lambda chunk: self._sums_of(prepared, chunk), chunks, self._n_jobs)
-        if self.labellings.scheme.conditional:
-            return self._squared([np.concatenate(sums) for sums in zip(*parts, strict=True)], prepared)
-        return np.concatenate([self._squared(sums, prepared) for sums in parts])
+        return [np.concatenate(sums) for sums in zip(*parts, strict=True)]
 
-    def _between_bits(self, prepared: NDArray[np.float32], bits: LabellingBits) -> NDArray[np.float32]:
-        """Of two groups, whose labellings are kept: part by part of the rows."""
+    def _sums_of_bits(self, prepared: NDArray[np.float32], bits: LabellingBits) -> NDArray[np.float64]:
+        """Of the first of two groups, whose labellings are kept: part by part of the rows."""
         n_labellings = self.labellings.n_labellings
-        parts = bits.parts(n_labellings)
         sums = np.zeros((n_labellings, prepared.shape[1]))
-        for rows, members in parts:
+        for rows, members in bits.parts(n_labellings):
             give_up_if_late()
             sums += labelled_sums(members, prepared[rows])
-        return self._squared([sums], prepared)
+        # Bits say which rows are in the second one.
+        return prepared.sum(axis=0, dtype=np.float64) - sums
 
-    def _prepare(self, columns: NDArray) -> NDArray[np.float32]:
-        """Columns with mean zero (in each block, where rows move inside it) and unit spread, weighted."""
+    def _prepare(self, columns: NDArray) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Columns with mean zero (in each block, where rows move inside it) and unit spread, weighted.
+
+        Beside them what their numbers were multiplied by.
+        """
         give_up_if_late()
-        prepared = np.empty(columns.shape, dtype=np.float32)
+        prepared, scales = np.empty(columns.shape, dtype=np.float32), np.empty(columns.shape[1])
         # A few columns at a time, lest every step go through memory.
         step = max(1, _PREPARED_ELEMENTS // len(columns))
         for start in range(0, columns.shape[1], step):
             part = np.asarray(columns[:, start : start + step], dtype=np.float64)
-            prepared[:, start : start + step] = self._standardised(part)
-        return prepared if self._fold is None else np.asarray(self._fold @ prepared)
+            some = slice(start, start + step)
+            prepared[:, some], scales[some] = self._standardised(part)
+        return prepared if self._fold is None else np.asarray(self._fold @ prepared), scales
 
-    def _standardised(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _standardised(self, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         weights = self._weights[:, None]
         largest = np.maximum(values.max(axis=0), -values.min(axis=0))
         centred = values - self._means(values)
@@ -201,8 +339,9 @@ class Contrasts:
             centred -= self._means(centred)
         total = self._weights.sum() * (1 - 1 / len(values))
         spread = np.sqrt(np.einsum("i,ij,ij->j", self._weights, centred, centred) / total)
-        centred *= 1 / np.where(spread > 1e-7 * largest, spread, np.inf)
-        return centred if self.labellings.weights is None else centred * weights
+        scales = 1 / np.where(spread > 1e-7 * largest, spread, np.inf)
+        centred *= scales
+        return (centred if self.labellings.weights is None else centred * weights), scales
 
     def _means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Means of the columns, shape (n_columns,), or of every row's stratum, shape (n_rows, n_columns)."""
@@ -231,17 +370,21 @@ class Contrasts:
         """Sums of every group but the last under some labellings."""
         return [labelled_sums(members, prepared) for members in self._members(chunk)]
 
-    def _squared(self, sums: list[NDArray[np.float64]], prepared: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Sums of squares between groups from the sums of every group but the last.
+    def squared_sums(self, lines: LineSums) -> NDArray[np.float32]:
+        """Standardised between-group sums of squares, as of `between`."""
+        return self._squared(lines.weights, lines.sums)
+
+    def _squared(
+        self, weights: list[NDArray[np.float64]], sums: list[NDArray[np.float64]]
+    ) -> NDArray[np.float32]:
+        """Sums of squares between groups from the weight of every group, and the sums of all but the last.
 
         Given covariates what a group has of a column is not zero on average. What counts is how far it is
         from its mean over all labellings, the observed one among them.
         """
+        total = np.zeros_like(sums[0])
         # Columns have mean zero, so what the last group has is what the others lack.
-        last = -np.sum(sums, axis=0)
-        last[:, 0] += prepared[:, 0].sum(dtype=np.float64)
-        total = np.zeros((len(last), prepared.shape[1] - 1))
-        for group in (*sums, last):
-            parts = group[:, 1:] / np.sqrt(group[:, :1])
+        for weight, group in zip(weights, [*sums, -np.sum(sums, axis=0)], strict=True):
+            parts = group / np.sqrt(weight)
             total += (parts - parts.mean(axis=0) if self.labellings.scheme.conditional else parts) ** 2
         return total.astype(np.float32)

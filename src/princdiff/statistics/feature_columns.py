@@ -24,9 +24,11 @@ N_TERMS = 8
 # Of these, the ones that count alike in the smooth statistic: location, spread, skewness, modes.
 _SMOOTH_TERMS = 4
 # A value that at least this share of the rows has (zero counts, filled gaps) is looked at on its own.
-_ATOM_SHARE = 0.05
-# Columns of one feature: values, distances from the median, the most frequent value, functions of the ranks.
-N_COLUMNS = 3 + N_TERMS
+ATOM_SHARE = 0.05
+# Columns of one feature: values, distances from the median, the most frequent value, which are each a
+# statistic; functions of the ranks.
+N_SINGLE = 3
+N_COLUMNS = N_SINGLE + N_TERMS
 # Rows up to which functions of the ranks are tabulated, and ranks at a time otherwise.
 _TABLE_ROWS, _BLOCK_POINTS = 200_000, 65_536
 # With this many values or fewer, each value is looked at as well, as if it were a level of a category.
@@ -182,48 +184,26 @@ def feature_lines(
             yield np.zeros(len(values))
 
 
-def lines_of_values(
-    values: NDArray[np.float64], counts: NDArray[np.intp], few_values: bool = False
-) -> NDArray[np.float64]:
-    """The columns of `feature_columns` for each distinct value of a feature.
-
-    Parameters
-    ----------
-    values : array of shape (n_values,)
-        Distinct values, ascending.
-    counts : int array of shape (n_values,)
-        Rows that have each.
-    few_values : bool
-        As there.
-
-    Returns
-    -------
-    array of shape (n_values, N_COLUMNS) or (n_values, N_COLUMNS + MOST_VALUES)
-    """
-    ends = np.concatenate([[0], np.cumsum(counts)])
-    n_rows = int(ends[-1])
-    scaled = values / max(np.abs(values).max(), 1e-300)
-    middle = np.searchsorted(ends[1:], [(n_rows - 1) // 2, n_rows // 2], side="right")
-    frequent = np.zeros(len(values))
-    if counts.max() >= _ATOM_SHARE * n_rows:
-        frequent[counts.argmax()] = 1.0
-    ranks = [
-        np.concatenate([averages for _, averages in _averages(ends, None, degree)])
-        for degree in range(1, N_TERMS + 1)
-    ]
-    lines = [scaled, np.abs(scaled - scaled[middle].mean()), frequent, *ranks]
-    if few_values:
-        lines += list(np.eye(MOST_VALUES)[: len(values)].T)
-    return np.stack(lines, axis=1)
-
-
 def _most_frequent(values: NDArray) -> float:
     """The value that most rows have; NaN, which equals nothing, where no value has a fair share."""
     ranked = np.sort(values)
     first = np.flatnonzero(_begins(ranked))
     counts = np.diff(np.append(first, len(values)))
     largest = counts.argmax()
-    return float(ranked[first[largest]]) if counts[largest] >= _ATOM_SHARE * len(values) else np.nan
+    return float(ranked[first[largest]]) if counts[largest] >= ATOM_SHARE * len(values) else np.nan
+
+
+def weights_of_terms() -> NDArray[np.float64]:
+    """What the functions of the ranks count in the statistic of Anderson and Darling, and in the smooth one.
+
+    Examples
+    --------
+    >>> weights_of_terms()[:, :5].round(2)
+    array([[0.5 , 0.17, 0.08, 0.05, 0.03],
+           [1.  , 1.  , 1.  , 1.  , 0.  ]])
+    """
+    degrees = np.arange(1, N_TERMS + 1)
+    return np.stack([1 / (degrees * (degrees + 1)), (degrees <= _SMOOTH_TERMS).astype(float)])
 
 
 def statistics_of(
@@ -243,11 +223,8 @@ def statistics_of(
     array of shape (n_labellings, n_features, 5 or 6)
         Mean, spread, most frequent value, Anderson-Darling, smooth; for few values Pearson's chi-squared.
     """
-    terms = between[:, :, 3:N_COLUMNS]
-    degrees = np.arange(1, N_TERMS + 1)
-    anderson_darling = terms @ (1 / (degrees * (degrees + 1))).astype(between.dtype)
-    smooth = terms[:, :, :_SMOOTH_TERMS].sum(axis=2)
-    parts = [between[:, :, :3], anderson_darling[:, :, None], smooth[:, :, None]]
+    terms = between[:, :, N_SINGLE:N_COLUMNS]
+    parts = [between[:, :, :N_SINGLE], terms @ weights_of_terms().T.astype(between.dtype)]
     if shares is not None:
         # Sums of squares are over p (1 - p); Pearson's are over p.
         missing = (1 - shares).astype(between.dtype)
