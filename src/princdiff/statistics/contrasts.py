@@ -7,7 +7,7 @@ between-group sum of squares says. Columns are prepared once; a labelling is a c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -186,7 +186,7 @@ class Contrasts:
         -------
         array of shape (n_labellings, count), float32
         """
-        parts = [self._between(prepared) for prepared, _ in self._prepared_lines(lines, count)]
+        parts = self._part_by_part(lines, count, lambda prepared, _: self._between(prepared))
         return np.concatenate(parts, axis=1)
 
     def sums_of_lines(self, lines: Iterable[NDArray], count: int) -> LineSums:
@@ -203,11 +203,13 @@ class Contrasts:
         -------
         LineSums
         """
-        parts = []
-        for prepared, scales in self._prepared_lines(lines, count):
+
+        def summed(prepared: NDArray[np.float32], scales: NDArray[np.float64]) -> LineSums:
             weights, sums = self._weights_and_sums(prepared)
             kept = None if self.one_by_one else prepared[:, 1:]
-            parts.append(LineSums(weights, sums, scales, kept, self._powers(prepared[:, 1:])))
+            return LineSums(weights, sums, scales, kept, self._powers(prepared[:, 1:]))
+
+        parts = self._part_by_part(lines, count, summed)
         return LineSums.joined(parts)
 
     def sums_of_table(
@@ -257,14 +259,17 @@ class Contrasts:
         """Whether columns are prepared one by one, because rows are many."""
         return self.labellings.n_rows >= MANY_ROWS and self._fold is None
 
-    def _prepared_lines(
-        self, lines: Iterable[NDArray], count: int
-    ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float64]]]:
-        """What travels with the rows, and prepared columns; beside it what these were multiplied by."""
+    def _part_by_part(
+        self, lines: Iterable[NDArray], count: int, used: Callable[[NDArray, NDArray], Any]
+    ) -> list[Any]:
+        """What is made of prepared columns, beside what travels with the rows, and of their scales.
+
+        Of many rows a few columns are prepared at a time, and not kept.
+        """
         if not self.one_by_one:
             prepared, scales = self._prepare(np.column_stack(list(lines)))
-            yield np.column_stack([self._moved, prepared]), scales
-            return
+            return [used(np.column_stack([self._moved, prepared]), scales)]
+        found = []
         n_rows, rest = self.labellings.n_rows, iter(lines)
         width = int(np.clip(_LINE_ELEMENTS // n_rows, 1, _MOST_LINES))
         for start in range(0, count, width):
@@ -276,7 +281,9 @@ class Contrasts:
                 give_up_if_late()
                 own, scale = self._standardised(np.asarray(line, dtype=np.float64)[:, None])
                 prepared[:, place + 1], scales[place] = own[:, 0], scale[0]
-            yield prepared, scales
+            found.append(used(prepared, scales))
+            del prepared
+        return found
 
     @cached_property
     def _moved(self) -> NDArray[np.float32]:
