@@ -1,8 +1,8 @@
-"""Tables that do not fit: a comparison of parquet files within a budget of memory, its time and its peak.
+"""Large tables: a comparison of parquet files, or of the same rows in memory, its time and its peak.
 
     python -m benchmarks.big_tables make FOLDER --rows 10000000      write the table, a file per million rows
-    python -m benchmarks.big_tables run FOLDER --memory 2GB          compare it, and say what that took
-    python -m benchmarks.big_tables equal FOLDER --memory 500MB      in memory and from files: the same answer
+    python -m benchmarks.big_tables run FOLDER                       compare the files, and say what that took
+    python -m benchmarks.big_tables run FOLDER --in-memory           read them with pandas first
     python -m benchmarks.big_tables growth FOLDER                    time and memory against rows and features
 
 The table has 20 columns beside the month, the group: ten numbers, of which one has gaps, two whole numbers,
@@ -75,17 +75,16 @@ def make(folder: Path, n_rows: int) -> None:
         )
 
 
-def answer(folder: Path, memory: str | None, n_permutations: int) -> dict[str, Any]:
-    """Compare the months; what was found, and what it took."""
+def answer(folder: Path, in_memory: bool, n_permutations: int) -> dict[str, Any]:
+    """Compare the months; what was found, and what it took beyond reading with pandas."""
     from princdiff import compare
 
-    before, begin, processor = peak_memory(), time.perf_counter(), time.process_time()
     files = sorted(folder.glob("*.parquet"))
     source: Any = [str(file) for file in files]
-    options: dict[str, Any] = {"memory": memory}
-    if memory is None:
-        source, options = pd.concat(map(pd.read_parquet, files), ignore_index=True), {}
-    result = compare(source, groups="month", missing="impute", n_permutations=n_permutations, **options)
+    if in_memory:
+        source = pd.concat(map(pd.read_parquet, files), ignore_index=True)
+    before, begin, processor = peak_memory(), time.perf_counter(), time.process_time()
+    result = compare(source, groups="month", missing="impute", n_permutations=n_permutations)
     return {
         "pvalue": result.pvalue,
         "selected": result.selected,
@@ -117,17 +116,17 @@ def answer_numbers(n_features: int, n_permutations: int) -> dict[str, Any]:
     }
 
 
-def growth(folder: Path, memory: str | None, n_permutations: int, most_rows: int) -> None:
+def growth(folder: Path, n_permutations: int, most_rows: int) -> None:
     """Print what a whole comparison takes, and exponents between neighbouring sizes and over all."""
     growing_rows = [n_rows for n_rows in GROWING_ROWS if n_rows <= most_rows]
     for n_rows in growing_rows:
         if not (folder / str(n_rows)).exists():
             make(folder / str(n_rows), n_rows)
-    mixed = f"rows of the mixed table, memory={memory!r}"
+    mixed = "rows of the mixed table"
     cases: dict[str, list[tuple[int, dict[str, Any]]]] = {
-        mixed: [(n_rows, apart(folder / str(n_rows), memory, n_permutations)) for n_rows in growing_rows],
+        mixed: [(n_rows, apart(folder / str(n_rows), False, n_permutations)) for n_rows in growing_rows],
         f"features of {NUMBER_ROWS} rows of numbers": [
-            (count, apart(Path(str(count)), None, n_permutations, "numbers")) for count in GROWING_FEATURES
+            (count, apart(Path(str(count)), False, n_permutations, "numbers")) for count in GROWING_FEATURES
         ],
     }
     for n_rows, own in cases[mixed]:
@@ -151,10 +150,10 @@ def _exponents(found: list[tuple[int, dict[str, Any]]]) -> str:
     return ", ".join(f"{slope:.2f}" for slope in slopes)
 
 
-def apart(folder: Path, memory: str | None, n_permutations: int, what: str = "answer") -> dict[str, Any]:
+def apart(folder: Path, in_memory: bool, n_permutations: int, what: str = "answer") -> dict[str, Any]:
     """`answer` in a process of its own, whose peak of memory is that of the comparison."""
     words = [sys.executable, "-m", "benchmarks.big_tables", what, str(folder)]
-    words += ["--n-permutations", str(n_permutations), *([] if memory is None else ["--memory", memory])]
+    words += ["--n-permutations", str(n_permutations), *(["--in-memory"] if in_memory else [])]
     return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout.splitlines()[-1])
 
 
@@ -168,36 +167,23 @@ def show(name: str, found: dict[str, Any]) -> None:
 def main() -> None:
     """Read the arguments."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", choices=("make", "run", "equal", "growth", "answer", "numbers"))
+    parser.add_argument("what", choices=("make", "run", "growth", "answer", "numbers"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=10**7)
-    parser.add_argument("--memory")
+    parser.add_argument("--in-memory", action="store_true")
     parser.add_argument("--n-permutations", type=int, default=999)
     options = parser.parse_args()
     if options.what == "make":
         make(options.folder, options.rows)
     elif options.what == "answer":
-        print(json.dumps(answer(options.folder, options.memory, options.n_permutations)))
+        print(json.dumps(answer(options.folder, options.in_memory, options.n_permutations)))
     elif options.what == "numbers":
         print(json.dumps(answer_numbers(int(options.folder.name), options.n_permutations)))
     elif options.what == "growth":
-        growth(options.folder, options.memory, options.n_permutations, options.rows)
-    elif options.what == "run":
-        show(options.memory or "in memory", apart(options.folder, options.memory, options.n_permutations))
+        growth(options.folder, options.n_permutations, options.rows)
     else:
-        both = [
-            apart(options.folder, memory, options.n_permutations)
-            for memory in (None, options.memory or "500MB")
-        ]
-        for name, found in zip(("in memory", "from files"), both, strict=True):
-            show(name, found)
-        first, second = (np.array(found["direction"]) for found in both)
-        print(f"largest difference of the directions: {np.abs(first - second).max():.2e}")
-        same = both[0]["adjusted"] == both[1]["adjusted"]
-        print(
-            f"same p-value: {both[0]['pvalue'] == both[1]['pvalue']}; same p-values of all features: {same}"
-        )
-        print(f"same selection: {both[0]['selected'] == both[1]['selected']}")
+        found = apart(options.folder, options.in_memory, options.n_permutations)
+        show("in memory" if options.in_memory else "files", found)
 
 
 if __name__ == "__main__":
