@@ -238,3 +238,22 @@ def test_patients_of_large_files(tmp_path, monkeypatch):
     assert "sums over chunks" not in str(princdiff.compare(tmp_path / "visits.parquet", **options))
     with pytest.raises(ValueError, match="blocks of column 'patient' have rows of several groups"):
         princdiff.profile(frame, groups="arm", blocks="patient")
+
+
+def test_batches_are_compared_with_a_profile_and_profiles_with_a_reference(tmp_path):
+    days = [table(6000, seed).assign(city="Oslo") for seed in range(4)]
+    days[3]["b"] += 0.2
+    reference = princdiff.profile(days[0], sample_rows=200)
+    reference.save(tmp_path / "first.profile")
+    days[2].to_parquet(tmp_path / "third.parquet")
+    batches = {"second": days[1], "third": tmp_path / "third.parquet", "fourth": days[3]}
+    options = {"n_permutations": 199}
+    found = princdiff.compare_batches(batches, reference=tmp_path / "first.profile", **options)
+    assert found.frame["differs"].tolist() == [False, False, True]
+    assert found.frame["rows"].tolist() == [6000] * 3
+    assert found.results["fourth"].selected_columns == ["b"]
+    last = {"fourth": princdiff.profile(days[3], like=reference)}
+    again = princdiff.compare_batches(last, reference=reference, **options)
+    assert again.results["fourth"].pvalue == found.results["fourth"].pvalue
+    with pytest.raises(ValueError, match="a profile has none"):
+        princdiff.compare_batches(last, reference=reference, min_effect="auto", **options)

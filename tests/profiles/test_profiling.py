@@ -161,3 +161,17 @@ def test_like_settles_columns(frame, reference):
         princdiff.profile(frame, like=reference, features=["size"])
     with pytest.raises(ValueError, match="no column 'size'"):
         princdiff.profile(frame.drop(columns="size"), like=reference)
+
+
+def test_days_with_groups_of_changing_sizes_merge():
+    rng = np.random.default_rng(0)
+    days = [
+        pd.DataFrame({"x": rng.normal(size=4000), "g": rng.choice(["a", "b"], 4000, p=[p, 1 - p])})
+        for p in (0.3, 0.6)
+    ]
+    first = princdiff.profile(days[0], groups="g", sample_rows=0)
+    both = first + princdiff.profile(days[1], groups="g", like=first, sample_rows=0)
+    assert both.n_rows == 8000
+    assert {name: sums.n_chunks for name, sums in both.groups.items()} == {
+        name: sums.n_chunks for name, sums in first.groups.items()
+    }

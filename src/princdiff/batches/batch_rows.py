@@ -13,6 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from princdiff.batches.calendar_columns import calendar_columns, marks_of_periods, told_of
+from princdiff.profiles import Profile, load_profile
+from princdiff.profiles.given_profiles import is_profiled
 from princdiff.tables.column_values import read_column
 from princdiff.tables.dates import DateError, are_dates, read_dates
 from princdiff.tables.frames import Table, listed, plural, suggestion
@@ -30,7 +32,7 @@ class BatchPlan:
     ``cut`` says of batches that end before their period does where they end.
     """
 
-    reference: Table
+    reference: Table | Profile
     name: str
     parts: list[NDArray[np.intp]]
     batches: dict[str, Any]
@@ -76,6 +78,9 @@ def plan_of_list(batches: Any, reference: Any) -> BatchPlan:
         name = stem(Path(reference)) if isinstance(reference, (str, Path)) else "the reference"
     if not named:
         raise ValueError("there is no batch to compare with the reference")
+    if is_profiled(reference):
+        given = reference if isinstance(reference, Profile) else load_profile(reference)
+        return BatchPlan(given, name, [], named, [])
     return BatchPlan(read(reference, "the reference"), name, [], named, [])
 
 

@@ -22,10 +22,13 @@ from princdiff.batches.over_time import columns_over_time, short_batches
 from princdiff.comparison import check_options, compare
 from princdiff.data import parameters
 from princdiff.data.parameters import Choice, Either, Flag, Number, Text
+from princdiff.data.run import Run
 from princdiff.labellings.pvalues import adjusted_pvalues
 from princdiff.options import option
+from princdiff.profiles import Profile, load_profile
+from princdiff.profiles.given_profiles import is_profiled, profiled_like
 from princdiff.result import DifferenceResult
-from princdiff.tables.frames import plural
+from princdiff.tables.frames import Table, plural
 from princdiff.tables.readers import read
 
 # Parts of the reference that are compared with the rest of it, where it has no batches of its own.
@@ -115,24 +118,29 @@ def compare_batches(
 def _compared(
     plan: BatchPlan, band: bool, alpha: float, min_effect: float | str | None, options: dict[str, Any]
 ) -> BatchesResult:
-    reference = plan.reference.frame()
     options = dict(options)
-    parts = plan.parts or (_random_parts(len(reference)) if band else [])
+    profiled = isinstance(plan.reference, Profile)
+    reference: Any = plan.reference if isinstance(plan.reference, Profile) else plan.reference.frame()
+    n_reference = plan.reference.n_rows
+    # Of a profile no rows are left that could be compared with the rest of it.
+    band = band and not profiled
+    parts = plan.parts or (_random_parts(n_reference) if band else [])
     if options.get("time_budget") is not None:
         options["time_budget"] /= len(plan.batches) + (len(parts) if band else 0)
-    _refuse_few_rows(f"the reference {plan.name!r}", len(reference), options)
+    _refuse_few_rows(f"the reference {plan.name!r}", n_reference, options)
     results: dict[str, DifferenceResult] = {}
     rows: dict[str, int] = {}
     skipped: dict[str, str] = {}
     for name, table in plan.batches.items():
-        batch = read(table, name)
+        batch = _batch(table, name, plan.reference, options)
         rows[name] = batch.n_rows
         _refuse_few_rows(f"batch {name!r}", batch.n_rows, options)
         if batch.n_rows < _FEWEST_ROWS:
             skipped[name] = "only one row"
             continue
         try:
-            results[name] = compare(reference, batch.frame(), **options)
+            rows_of_batch = batch if isinstance(batch, Profile) else batch.frame()
+            results[name] = compare(reference, rows_of_batch, **options)
         except ValueError as error:
             raise ValueError(f"batch {name!r}: {error}") from error
     if not results:
@@ -142,12 +150,14 @@ def _compared(
         notes.append(f"{SKIPPED}: {', '.join(f'{name} ({why})' for name, why in skipped.items())}.")
     notes += _common_notes(results)
     usual = _usual_effects(reference, parts, options) if band else (math.nan, math.nan)
+    if min_effect == "auto" and profiled:
+        raise ValueError("min_effect='auto' is read off the parts of the reference, and a profile has none")
     least = usual[1] if min_effect == "auto" else None if min_effect is None else float(min_effect)
     if least is not None and math.isnan(least):
         least = None
         notes.append("The reference has too few rows to say which effect is usual; none is asked of a batch.")
     frame = _frame(results, rows, alpha, least)
-    usual_rows = [len(part) for part in plan.parts] or [len(reference)]
+    usual_rows = [len(part) for part in plan.parts] or [n_reference]
     cut = [plan.cut.get(name, "") for name in results]
     frame["short"] = short_batches(frame["rows"].tolist(), usual_rows, cut)
     history = columns_over_time(results, frame["columns"].tolist(), frame["short"].tolist())
@@ -158,9 +168,16 @@ def _compared(
             f"cannot be shown to differ at {alpha:g} over all of them; use a larger "
             f"{option('n_permutations')}."
         )
-    return BatchesResult(
-        frame, results, plan.name, len(reference), usual, alpha, skipped, notes, least, history
-    )
+    return BatchesResult(frame, results, plan.name, n_reference, usual, alpha, skipped, notes, least, history)
+
+
+def _batch(table: Any, name: str, reference: Table | Profile, options: Mapping[str, Any]) -> Table | Profile:
+    """The rows of a batch; a profile of them where one of the two is a profile."""
+    if isinstance(reference, Profile):
+        return profiled_like(reference, table, Run.from_options(options.get("random_state", 0)))
+    if is_profiled(table):
+        return table if isinstance(table, Profile) else load_profile(table)
+    return read(table, name)
 
 
 def _refuse_few_rows(name: str, count: int, options: Mapping[str, Any]) -> None:

@@ -24,23 +24,23 @@ def profiles_of(X: Any, Y: Any, run: Run) -> Profile:
     names = names if names[0] != names[1] else list(given)
     read = {name: load_profile(one) if is_profile(one) else one for name, one in given.items()}
     like = next(one for one in read.values() if isinstance(one, Profile))
-    made = [
-        one
-        if one is None or isinstance(one, Profile)
-        else profile(
-            one,
-            like=like,
-            n_chunks=max(group.n_chunks for group in like.groups.values()),
-            sample_rows=like.sample_rows,
-            random_state=run.seed,
-            blocks=like.about.get("blocks"),
-            progress=run.progress,
-        )
-        for one in read.values()
-    ]
-    first, second = made
+    first, second = [None if one is None else profiled_like(like, one, run) for one in read.values()]
     assert first is not None
     return joined(first, second, names)
+
+
+def profiled_like(like: Profile, source: Any, run: Run) -> Profile:
+    """A profile of a source that can be compared with a given one; of a profile itself."""
+    if is_profiled(source):
+        return source if isinstance(source, Profile) else load_profile(source)
+    return profile(
+        source,
+        like=like,
+        sample_rows=like.sample_rows,
+        random_state=run.seed,
+        blocks=like.about.get("blocks"),
+        progress=run.progress,
+    )
 
 
 def joined(first: Profile, second: Profile | None, names: Sequence[str] = ("X", "Y")) -> Profile:

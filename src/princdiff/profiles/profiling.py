@@ -186,7 +186,7 @@ def profile(
     features: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
     blocks: str | None = None,
-    n_chunks: int = DEFAULT_CHUNKS,
+    n_chunks: int | None = None,
     sample_rows: int = DEFAULT_SAMPLE,
     random_state: Any = 0,
     rng: Any = None,
@@ -209,8 +209,8 @@ def profile(
     blocks : str, optional
         Column that says which rows belong together, such as those of a patient: they go to one chunk. With a
         number of the row, the profile is the same whichever engine made it.
-    n_chunks : int, default=128
-        Chunks of each group.
+    n_chunks : int, optional
+        Chunks of each group; default: as many as ``like`` has, so that both merge, otherwise 128.
     sample_rows : int, default=10000
         Rows of each group that are kept as they are, for directions and pictures; 0: the profile holds no
         row.
@@ -248,7 +248,7 @@ def profile(
         like=parameters.Data(),
         blocks=parameters.Data(),
         groups=parameters.Data(),
-        n_chunks=parameters.Whole(2),
+        n_chunks=parameters.Either(parameters.Whole(2), None),
         sample_rows=parameters.Whole(0),
     )
     if like is not None and not isinstance(like, Profile):
@@ -258,7 +258,7 @@ def profile(
     _refuse_unknown(engine, [groups, blocks])
     dealing = Dealing(
         seed,
-        default_chunks=int(n_chunks),
+        default_chunks=DEFAULT_CHUNKS if n_chunks is None else int(n_chunks),
         sample_rows=int(sample_rows),
         group=groups,
         label="" if groups else engine.label,
@@ -268,7 +268,7 @@ def profile(
     if like is not None:
         if features is not None or exclude is not None:
             raise ValueError("like= says which columns are counted: leave out features= and exclude=")
-        return _counted(engine, like.ruler, dealing)
+        return _counted(engine, like.ruler, dealing if n_chunks is not None else _dealt_like(dealing, like))
     left_out = [name for name in (groups, blocks) if name is not None]
     dealing = replace(dealing, share=share_left_out(engine.n_rows, len(engine.columns)))
     seen = look(engine, dealing, columns_to_read(engine, features, [*(exclude or ()), *left_out]))
@@ -277,6 +277,14 @@ def profile(
     found = _counted(engine, ruler, with_chunks(dealing, about_rows))
     refuse_crossing_blocks(found)
     return found
+
+
+def _dealt_like(dealing: Dealing, like: Profile) -> Dealing:
+    """As many chunks as a profile has, and as large a share of groups that were thinned there."""
+    sizes = {name: group.n_chunks for name, group in like.groups.items()}
+    if like.grouped == (dealing.group is not None):
+        dealing = replace(dealing, n_chunks=sizes, kept=like.about.get("kept", {}))
+    return replace(dealing, default_chunks=max(sizes.values()))
 
 
 class CrossingBlocks(ValueError):
