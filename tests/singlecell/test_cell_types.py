@@ -13,9 +13,9 @@ from sklearn.metrics import roc_auc_score
 
 import princdiff
 from princdiff.labellings.orders import multiset_permutations
-from princdiff.singlecell.cell_types import _area, held_out_change
 from princdiff.singlecell.composition import composition
 from princdiff.singlecell.donor_genes import Donors
+from princdiff.singlecell.held_out import _area, held_out_change
 from princdiff.statistics.moderated import LabelledUnits
 
 N_GENES, CHANGED = 120, range(30)

@@ -95,6 +95,13 @@ class Expression:
         """Donors of the cells of a comparison."""
         return None if self.donors is None else self.donors[comparison.cells]
 
+    def members(self, comparison: CellComparison) -> NDArray[np.intp]:
+        """What is held out together: the number of each cell's donor, or of the cell."""
+        donors = self.donors_of(comparison)
+        return (
+            np.arange(len(comparison.codes)) if donors is None else np.unique(donors, return_inverse=True)[1]
+        )
+
     def units(self, comparison: CellComparison) -> Donors | None:
         """Donors as units; None where they cannot be, or values come from no counts."""
         donors = self.donors_of(comparison)

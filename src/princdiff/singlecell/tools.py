@@ -16,7 +16,6 @@ from princdiff.data.parameters import Choice, Data, Either, Flag, Level, Text, W
 from princdiff.data.problem import Run
 from princdiff.data.samples import Scale
 from princdiff.data.shared_docs import with_shared_docs
-from princdiff.estimators import PDA, SPARDA
 from princdiff.result import shift_spread_shape
 from princdiff.singlecell import genesets
 from princdiff.singlecell.anndata_input import (
@@ -26,6 +25,7 @@ from princdiff.singlecell.anndata_input import (
     find_comparisons,
 )
 from princdiff.singlecell.cell_types import compare_types
+from princdiff.singlecell.directions import Estimator, Wanted, fit_directions, projected_cells
 from princdiff.singlecell.donor_genes import GeneOptions
 from princdiff.singlecell.expression import Expression, Source
 from princdiff.singlecell.genes import gene_statistics
@@ -33,8 +33,6 @@ from princdiff.singlecell.rank_genes import rank_genes
 from princdiff.singlecell.scanpy_layout import about_ranking, ranked_genes, write_uns
 from princdiff.statistics.permutation import permutation_test
 from princdiff.statistics.permutation_result import PermutationResult
-
-_Estimator = PDA | SPARDA
 
 
 @with_shared_docs
@@ -92,7 +90,9 @@ def pda(
         "within": mean zero and unit variance in each group, so that only relationships between genes can
         differ.
     n_features : int, "auto" or None, default="auto"
-        Genes that a direction may use; "auto": chosen by held-out divergence; None: all.
+        Genes that a direction may use; "auto": chosen by held-out divergence; None: all. From 2000 genes on
+        the direction is judged on donors (or cells) that it was not fitted on; if as many of the genes that
+        differ most by themselves do better there, they make the direction, and a warning says so.
     n_components : int, default=1
         Directions of each comparison; 0: genes alone, which takes seconds.
     blocks : str, optional
@@ -230,10 +230,11 @@ def pda(
         write_uns(adata, key_added, {"params": asked, "table": table, **ranked_genes(table)})
         return adata if copy else None
     options = {"scale": scale, "certify": certify, "random_state": seed, "n_jobs": n_jobs}
+    wanted = Wanted(n_features, n_components, options)
     found = []
     for comparison in comparisons:
         rows = expression.rows(comparison)
-        fitted = _fit(rows, comparison, n_features, n_components, options)
+        fitted = fit_directions(rows, comparison, expression.members(comparison), wanted)
         tested = genes = None
         if n_permutations:
             tested = permutation_test(
@@ -265,34 +266,6 @@ def _only(comparisons: list[CellComparison], groupby: str) -> CellComparison:
     return comparisons[0]
 
 
-def _fit(
-    rows: Any,
-    comparison: CellComparison,
-    n_features: int | str | None,
-    n_components: int,
-    options: dict[str, Any],
-) -> _Estimator:
-    """One fit, its directions turned so that positive weights pull towards the group."""
-    options = {**options, "n_components": n_components}
-    estimator = PDA(**options) if n_features is None else SPARDA(n_features, **options)
-    estimator.fit(rows, comparison.codes)
-    if not comparison.joint:
-        projected = _projected(estimator, rows, comparison)
-        gap = projected[comparison.codes == 0].mean(axis=0) - projected[comparison.codes == 1].mean(axis=0)
-        if estimator.scale == "within":
-            # The means are equal; what is left of a sign is that the larger weights be positive.
-            gap = (estimator.components_**3).sum(axis=1)
-        # Adding zero turns -0.0 into 0.0.
-        estimator.components_ = estimator.components_ * np.where(gap < 0, -1.0, 1.0)[:, None] + 0.0
-    return estimator
-
-
-def _projected(fitted: _Estimator, rows: Any, comparison: CellComparison) -> NDArray[np.float64]:
-    """Cells of the comparison on its directions, shape (n_cells, n_components)."""
-    labels = comparison.codes if fitted.scale == "within" else None
-    return np.asarray(fitted.transform(rows, labels), dtype=np.float64)
-
-
 class _Found:
     """One comparison's results, in the form in which they are written."""
 
@@ -301,7 +274,7 @@ class _Found:
         matrix: Matrix,
         rows: Any,
         comparison: CellComparison,
-        fitted: _Estimator,
+        fitted: Estimator,
         tested: PermutationResult | None,
         genes: pd.DataFrame | None,
         n_null_genes: int,
@@ -309,7 +282,7 @@ class _Found:
         self.comparison = comparison
         self._genes = genes
         self.components = fitted.components_
-        inside = _projected(fitted, rows, comparison)
+        inside = projected_cells(fitted, rows, comparison)
         if fitted.scale == "within":
             self.projected = np.full((len(comparison.cells), inside.shape[1]), np.nan)
             self.projected[comparison.cells] = inside
@@ -328,7 +301,7 @@ class _Found:
             self.null = genesets.leading_genes(tested.directions, n_null_genes)
 
     def _statistics(
-        self, fitted: _Estimator, tested: PermutationResult | None, inside: NDArray[np.float64]
+        self, fitted: Estimator, tested: PermutationResult | None, inside: NDArray[np.float64]
     ) -> pd.DataFrame:
         codes = self.comparison.codes
         kind = shift_spread_shape.split_difference(np.ascontiguousarray(inside.T), codes)
@@ -358,7 +331,7 @@ class _Found:
             }
         )
 
-    def _table(self, fitted: _Estimator, alone: pd.DataFrame, matrix: Matrix) -> pd.DataFrame:
+    def _table(self, fitted: Estimator, alone: pd.DataFrame, matrix: Matrix) -> pd.DataFrame:
         parts = []
         for index, (weights, shares) in enumerate(zip(self.components, fitted.shares_, strict=True)):
             order = np.argsort(-np.abs(weights), kind="stable")
