@@ -27,7 +27,7 @@ LAYERS = [
     {"comparison_steps"},
     {"profiles"},
     {"comparison"},
-    {"group_pairs", "batches"},
+    {"group_pairs", "batches", "regions"},
     {"show"},
     {"singlecell"},
     {"tl", "pl", "get"},

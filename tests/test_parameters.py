@@ -117,6 +117,11 @@ FUNCTIONS = {
     "select_features": lambda: plain(
         princdiff.select_features, X=rows_and_groups()[0], y=rows_and_groups()[1]
     ),
+    "find_regions": lambda: plain(
+        princdiff.find_regions,
+        X=np.tile(rows_and_groups()[0], (4, 1)),
+        groups=np.tile(rows_and_groups()[1], 4),
+    ),
     "split_test": lambda: plain(princdiff.split_test, X=rows_and_groups()[0], y=rows_and_groups()[1]),
     "stability_selection": lambda: plain(
         princdiff.stability_selection, X=rows_and_groups()[0], y=rows_and_groups()[1]

@@ -16,6 +16,7 @@ if _typing.TYPE_CHECKING:
     from princdiff.kernels.show_config import show_config
     from princdiff.paired import PairedPDA, paired_test
     from princdiff.profiles import Profile, load_profile, profile
+    from princdiff.regions import RegionsResult, find_regions
     from princdiff.relaxation.relax import RelaxResult, relax
     from princdiff.result import DifferenceResult, GroupsResult, load
     from princdiff.selection.select import select_features
@@ -50,6 +51,8 @@ _HOME = {
     "expected_power": "statistics.planning",
     "select_features": "selection.select",
     "SelectionResult": "selection.selected",
+    "find_regions": "regions",
+    "RegionsResult": "regions",
     "split_test": "statistics.split",
     "SplitResult": "statistics.split",
     "stability_selection": "selection.stability",
@@ -75,6 +78,7 @@ __all__ = [
     "PairedPDA",
     "PermutationResult",
     "Profile",
+    "RegionsResult",
     "RelaxResult",
     "SelectionResult",
     "SplitResult",
@@ -85,6 +89,7 @@ __all__ = [
     "compare_groups",
     "detectable_effect",
     "expected_power",
+    "find_regions",
     "get",
     "load",
     "load_profile",
