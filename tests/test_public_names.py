@@ -41,6 +41,21 @@ def test_nothing_heavy_is_imported_with_the_package():
     assert not {"numpy", "scipy", "pandas", "sklearn", "matplotlib"} & set(found.stdout.split())
 
 
+def test_a_comparison_needs_little_of_what_takes_long_to_import():
+    code = """
+import sys
+import pandas as pd
+from princdiff import compare
+print(*sys.modules)
+table = pd.DataFrame({"a": [1.5, 2.5, 3.1, 3.1, 4.7] * 4})
+compare(table, table + 0.5, n_permutations=19)
+print(*sys.modules)"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    imported, used = (set(line.split()) for line in found.stdout.splitlines())
+    assert not {"sklearn", "matplotlib", "scipy.stats", "scipy.optimize"} & imported
+    assert not {"sklearn", "matplotlib"} & used
+
+
 def _functions_with_a_seed():
     for module in ("princdiff", "princdiff.tl", "princdiff.datasets"):
         found = importlib.import_module(module)

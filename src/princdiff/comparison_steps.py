@@ -18,10 +18,8 @@ from princdiff.caught_warnings import caught_warnings, warn_user
 from princdiff.comparison_checkpoint import ComparisonCheckpoint
 from princdiff.data.labels import HELD_OUT
 from princdiff.data.problem import Problem, Run
-from princdiff.data.row_keys import shuffled_members
 from princdiff.data.samples import Samples, Scale
 from princdiff.deadline import OutOfTime, until
-from princdiff.estimators import SPARDA
 from princdiff.findings import Fault, Reason, Why
 from princdiff.options import option
 from princdiff.progress import progress_bar
@@ -50,6 +48,7 @@ from princdiff.selection.stability import StabilityOptions, run_half_samples
 from princdiff.selection.steps import SelectionOptions
 from princdiff.solvers.path import PathOptions, solve_path
 from princdiff.statistics.alone import FEWEST_NAMING
+from princdiff.statistics.directions import SparseDirections
 from princdiff.statistics.identity import identity_of, rows_identity
 from princdiff.statistics.permutation_result import PermutationResult
 from princdiff.tables import Prepared
@@ -57,7 +56,7 @@ from princdiff.time_budget import Budget, BudgetedTest
 from princdiff.words.on_faults import fault_sentence
 from princdiff.words.wording import LEVEL
 
-# Rows on which an effect is measured where time is short, or its direction is found where numbers are many.
+# Rows on which an effect is measured where time is short.
 _EFFECT_ROWS = 40_000
 # Rows on which effects and kinds of difference are measured at most: more take memory, and tell nothing more.
 _MOST_EFFECT_ROWS = 2_000_000
@@ -201,9 +200,9 @@ class Comparison:
 
     # The direction.
 
-    def _fit(self) -> SPARDA:
-        fit = self._direction(self.options.n_features, certify=self.options.certify)
-        fit.set_params(n_components=self.options.n_components)
+    def _fit(self) -> SparseDirections:
+        options = self.options
+        fit = self._direction(options.n_features, certify=options.certify, n_components=options.n_components)
         for name, value in self._step("fit", lambda: _found_by(self._fitted(fit))).items():
             setattr(fit, name, value)
         # A weight above zero means more of it in the last group, wherever means differ at all.
@@ -219,7 +218,7 @@ class Comparison:
         self.clock.done("fitting")
         return fit
 
-    def _fitted(self, fit: SPARDA) -> SPARDA:
+    def _fitted(self, fit: SparseDirections) -> SparseDirections:
         with self._stage("fitting"), until(self.budget.due("fitting"), strict=False) as deadline:
             fit.fit_problem(self.described, self.how)
         if deadline.passed:
@@ -228,8 +227,8 @@ class Comparison:
             )
         return fit
 
-    def _direction(self, n_features: int | str, **options: Any) -> SPARDA:
-        return SPARDA(
+    def _direction(self, n_features: int | str, **options: Any) -> SparseDirections:
+        return SparseDirections(
             n_features=n_features,
             divergence=self.divergence,
             scale=self.problem.scale,
@@ -241,7 +240,9 @@ class Comparison:
         """What is being done, where it has no bar of its own."""
         return progress_bar(name, total=0, shown=self.how.progress, bar_format="{desc} ...")
 
-    def _components(self, fit: SPARDA, projections: NDArray, pvalue: float, effect: Effect) -> pd.DataFrame:
+    def _components(
+        self, fit: SparseDirections, projections: NDArray, pvalue: float, effect: Effect
+    ) -> pd.DataFrame:
         """One row per direction; p-value and effect of the first are those of the result."""
         codes, weights = self.data.codes, self.data.weights
         if len(codes) > _MOST_EFFECT_ROWS:
@@ -270,7 +271,7 @@ class Comparison:
             }
         )
 
-    def _further_pvalues(self, fit: SPARDA) -> NDArray[np.float64]:
+    def _further_pvalues(self, fit: SparseDirections) -> NDArray[np.float64]:
         try:
             with self._stage("testing further directions"), until(self.budget.due("effect"), strict=True):
                 return fit.problem_pvalues(self.problem, self.how)
@@ -281,13 +282,13 @@ class Comparison:
     # How large.
 
     def _effect(
-        self, fit: SPARDA, projection: NDArray[np.float64], pvalue: float, clearest: float
+        self, fit: SparseDirections, projection: NDArray[np.float64], pvalue: float, clearest: float
     ) -> tuple[Effect, float]:
         """Effect on rows that the direction was not fitted on, and how well it tells two groups apart.
 
         Parameters
         ----------
-        fit : SPARDA
+        fit : SparseDirections
             The direction.
         projection : array of shape (n_rows,)
             Rows along it.
@@ -320,12 +321,8 @@ class Comparison:
         self, problem: Problem, splits: NDArray[np.bool_], level: int
     ) -> NDArray[np.float64]:
         """What the unscaled features are multiplied by, for each split without and with its half."""
-        share = 2 * _EFFECT_ROWS / problem.n_rows
-        if share < 1 and problem.n_rows * problem.n_features > auto_choices.MANY_NUMBERS:
-            # What they are judged on are all rows of the other half.
-            members = shuffled_members(problem.row_keys, problem.codes, problem.n_groups, self.how.seed)
-            kept = [own[: max(held_out.FEWEST_ROWS, int(share * len(own)))] for own in members]
-            index = np.sort(np.concatenate(kept))
+        index = held_out.rows_to_fit(problem, self.how.seed)
+        if len(index) < problem.n_rows:
             problem, splits = problem.take_rows(index), splits[:, index]
         left_out = np.stack([splits, ~splits], axis=1).reshape(-1, problem.n_rows)
         labels = problem.labellings(np.where(left_out, HELD_OUT, problem.codes).astype(np.uint8))
@@ -411,9 +408,7 @@ class Comparison:
         repeated = repeated_rows(self.data, self.problem.row_keys)
         groups = {name: name for name in self.data.groups}
         self.notes += [fault_sentence(fault, groups) for fault in repeated]
-        others = len(self.data.column_info) - len(named)
-        unmoved = others < 2 or (explanation.rest_pvalue > LEVEL and others >= len(named))
-        return [*faults(self.data, named, self.how.rng("faults"), unmoved), *repeated]
+        return [*faults(self.data, named, self.how.rng("faults")), *repeated]
 
     def _untested(self, why: str) -> tuple[pd.DataFrame, SelectionPart, pd.DataFrame]:
         """What stands in the place of a selection that was not made."""
@@ -437,7 +432,7 @@ class Comparison:
             return found
         return None
 
-    def _stability(self, fit: SPARDA) -> NDArray[np.float64]:
+    def _stability(self, fit: SparseDirections) -> NDArray[np.float64]:
         unknown = np.full(len(fit.support_), np.nan)
         smallest = int(np.bincount(self.data.codes).min())
         if not auto_choices.worth_stability(self.data.rows.shape, smallest):
@@ -453,7 +448,7 @@ class Comparison:
         return found.frequencies
 
     def _tables(
-        self, fit: SPARDA, chosen: pd.DataFrame, stability: NDArray[np.float64]
+        self, fit: SparseDirections, chosen: pd.DataFrame, stability: NDArray[np.float64]
     ) -> feature_tables.ResultTables:
         deviations = None
         if self.problem.scale == "pooled":
@@ -538,7 +533,7 @@ class Comparison:
         return table["feature"].iloc[order].head(auto_choices.MOST_DISTRIBUTIONS).tolist()
 
 
-def _found_by(fit: SPARDA) -> dict[str, Any]:
+def _found_by(fit: SparseDirections) -> dict[str, Any]:
     """What a fit has found: attributes that end in an underscore."""
     return {name: value for name, value in vars(fit).items() if name.endswith("_")}
 

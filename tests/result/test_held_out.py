@@ -6,8 +6,9 @@ import pytest
 
 from princdiff import compare
 from princdiff.data.problem import Design, Problem
+from princdiff.result import held_out
 from princdiff.result.effects import Effect
-from princdiff.result.held_out import HeldOut, halves
+from princdiff.result.held_out import HeldOut, halves, rows_to_fit
 
 RNG = np.random.default_rng
 
@@ -51,6 +52,18 @@ def test_a_change_of_spread_or_shape_counts(kind):
     else:
         values[400:] = np.repeat([-1.0, 1.0], 200) + 0.1 * rng.normal(size=400)
     assert measured(values, codes).low > 0.2
+
+
+def test_halves_of_many_rows_find_their_directions_on_some_of_each_group(monkeypatch):
+    rng, codes = RNG(5), np.r_[np.zeros(900, int), np.ones(100, int)]
+    problem = Problem.from_arrays(rng.normal(size=(1000, 2)), codes)
+    assert (rows_to_fit(problem, 0) == np.arange(1000)).all()
+    monkeypatch.setattr(held_out, "MANY_NUMBERS", 1999)
+    monkeypatch.setattr(held_out, "FITTED_ROWS", 100)
+    found = rows_to_fit(problem, 0)
+    assert np.bincount(codes[found]).tolist() == [180, 20]
+    assert (np.diff(found) > 0).all()
+    assert (found == rows_to_fit(problem, 0)).all() and not np.array_equal(found, rows_to_fit(problem, 1))
 
 
 def test_what_a_third_group_adds():

@@ -9,9 +9,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.sparsefuncs import min_max_axis
 
 _BLOCK_BYTES = 4_000_000
+
+
+def sparse_bounds(rows: sp.csr_matrix) -> tuple[NDArray, NDArray]:
+    """Smallest and largest value of each feature, zeros that are not stored included."""
+    from sklearn.utils.sparsefuncs import min_max_axis
+
+    return min_max_axis(rows, axis=0)
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,7 @@ def moments(rows: Any, weights: NDArray[np.float64] | None = None) -> Moments:
     """
     total = float(rows.shape[0] if weights is None else weights.sum())
     sparse = sp.issparse(rows)
-    bounds = min_max_axis(rows, axis=0) if sparse else (rows.min(axis=0), rows.max(axis=0))
+    bounds = sparse_bounds(rows) if sparse else (rows.min(axis=0), rows.max(axis=0))
     low, high = (np.asarray(bound, dtype=np.float64) for bound in bounds)
     # The middle of the range as a first centre keeps sums of huge or far-off values exact enough.
     middle = low / 2 + high / 2

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 
 from princdiff.data import validate
 from princdiff.data.blocks import Permute, refuse_crossing, settle_permute
@@ -133,7 +132,7 @@ class Problem:
         scale: Scale = "pooled",
         design: Design | None = None,
         names: Any = None,
-        estimator: BaseEstimator | None = None,
+        estimator: Any = None,
     ) -> Problem:
         """Check everything that a user can get wrong.
 
@@ -161,7 +160,10 @@ class Problem:
         design = Design() if design is None else design
         compared = get(divergence)
         validate.check_choice("scale", scale, (None, "pooled", "within"))
-        estimator = BaseEstimator() if estimator is None else estimator
+        if estimator is None:
+            from sklearn.base import BaseEstimator
+
+            estimator = BaseEstimator()
         rows = validate.check_rows(estimator, X, reset=True, streams=True, names=names)
         for name, given in {"y": y, **vars(design)}.items():
             validate.refuse_other_order(getattr(X, "index", None), given, name)

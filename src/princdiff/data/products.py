@@ -135,23 +135,23 @@ class DenseBlock:
     """A scaled copy of rows: one matrix product each way."""
 
     def __init__(self, scaled: NDArray) -> None:
-        self.dtype, self._scaled = scaled.dtype, scaled
+        self.dtype, self.scaled = scaled.dtype, scaled
 
     def project(self, directions: NDArray, out: NDArray | None = None) -> NDArray:
         """Rows on directions."""
-        return np.matmul(directions, self._scaled.T, out=out)
+        return np.matmul(directions, self.scaled.T, out=out)
 
     def backproject(self, slopes: NDArray, out: NDArray | None = None) -> NDArray:
         """Slopes to gradients."""
-        return np.matmul(slopes, self._scaled, out=out)
+        return np.matmul(slopes, self.scaled, out=out)
 
     def backproject_squares(self, slopes: NDArray) -> NDArray:
         """As `backproject`, with squared rows."""
-        return slopes @ self._scaled**2
+        return slopes @ self.scaled**2
 
     def feature_columns(self, features: NDArray[np.intp]) -> NDArray:
         """Values of some features."""
-        return np.ascontiguousarray(self._scaled[:, features].T)
+        return np.ascontiguousarray(self.scaled[:, features].T)
 
 
 class SparseBlock:

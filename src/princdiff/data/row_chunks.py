@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.extmath import safe_sparse_dot
 
 from princdiff.data.memory import BYTES_PER_PROJECTION, format_bytes
 from princdiff.data.moments import Moments, moments
@@ -242,4 +241,5 @@ def times(rows: Block | RowChunks, weights: NDArray) -> NDArray:
     """Rows times a matrix of shape (n_features, n), in memory or out of core: shape (n_rows, n)."""
     if isinstance(rows, RowChunks):
         return rows.dot(weights)
-    return safe_sparse_dot(rows, weights, dense_output=True)
+    product = rows @ weights
+    return product.toarray() if sp.issparse(product) else product

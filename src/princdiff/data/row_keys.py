@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.sparsefuncs import min_max_axis
 
-from princdiff.data.moments import row_blocks
+from princdiff.data.moments import row_blocks, sparse_bounds
 from princdiff.data.row_chunks import RowChunks
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -71,7 +70,7 @@ def _ranges(rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     if isinstance(rows, RowChunks):
         found = rows.moments()
         return found.low, found.high
-    bounds = min_max_axis(rows.tocsr(), axis=0) if sp.issparse(rows) else (rows.min(axis=0), rows.max(axis=0))
+    bounds = sparse_bounds(rows.tocsr()) if sp.issparse(rows) else (rows.min(axis=0), rows.max(axis=0))
     return np.asarray(bounds[0], dtype=np.float64), np.asarray(bounds[1], dtype=np.float64)
 
 

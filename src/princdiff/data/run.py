@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from princdiff.data.parameters import Seed
+from princdiff.data.validate import random_state_of
 from princdiff.deadline import OutOfTime
 from princdiff.progress import progress_bar
 
@@ -126,4 +126,4 @@ def seed_from(random_state: Any = None, rng: Any = None) -> int:
         raise ValueError(f"{name} must be {rule.words}, got {given!r}")
     if isinstance(given, np.random.Generator):
         return int(given.integers(2**31))
-    return int(check_random_state(given).randint(2**31))
+    return int(random_state_of(given).randint(2**31))

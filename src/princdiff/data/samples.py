@@ -19,7 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from princdiff.data.labels import Labels
 from princdiff.data.moments import Moments, inverse_or_zero, moments
-from princdiff.data.products import Products, Scaling, StreamedProducts, products_in_memory
+from princdiff.data.products import DenseBlock, Products, Scaling, StreamedProducts, products_in_memory
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.row_keys import row_keys
 from princdiff.data.row_operators import Deflated, Mixed, StandardisedWithin
@@ -188,6 +188,8 @@ class Samples:
 
     def scaled_rows_by_rows(self) -> Any:
         """Scaled rows in single precision, shape (n_rows, n_features): slices or numbers pick some."""
+        if isinstance(self._products, DenseBlock):
+            return self._products.scaled.astype(np.float32, copy=False)
         return np.ascontiguousarray(self.feature_columns(np.arange(self.n_features)).T, dtype=np.float32)
 
     def usable(self, labels: Labels) -> Samples:

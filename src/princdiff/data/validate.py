@@ -10,14 +10,6 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import (
-    _check_feature_names,
-    _check_n_features,
-    _check_sample_weight,
-    column_or_1d,
-    validate_data,
-)
 
 from princdiff.data.labels import HELD_OUT
 from princdiff.data.memory import format_bytes
@@ -51,6 +43,8 @@ def check_rows(
         X = np.ma.filled(X.astype(np.float64), np.nan)
     if sp.issparse(X):
         check_sparse(X, "X")
+    from sklearn.utils.validation import validate_data
+
     rows = validate_data(
         estimator,
         X,
@@ -89,6 +83,8 @@ def _check_chunks(estimator: Any, rows: RowChunks, reset: bool, streams: bool) -
     named: Any = np.broadcast_to(np.float32(0), rows.shape)
     if rows.feature_names is not None:
         named = pd.DataFrame(columns=rows.feature_names)
+    from sklearn.utils.validation import _check_feature_names, _check_n_features
+
     _check_feature_names(estimator, named, reset=reset)
     _check_n_features(estimator, named, reset=reset)
     return rows
@@ -205,6 +201,8 @@ def check_groups(y: Any, n_rows: int) -> tuple[NDArray, NDArray[np.uint8]]:
     if isinstance(y, (list, tuple)) and len({isinstance(label, str) for label in y}) == 2:
         # NumPy would write the numbers among them as texts, and 1 and "1" would be one group.
         y = np.array(y, dtype=object)
+    from sklearn.utils.validation import column_or_1d
+
     y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
         raise ValueError(f"y has {len(y)} labels but X has {n_rows} rows; they must agree")
@@ -295,6 +293,8 @@ def check_weights(
     if sample_weight is None:
         return None
     try:
+        from sklearn.utils.validation import _check_sample_weight
+
         weights = _check_sample_weight(sample_weight, rows, dtype=np.float64)
     except ValueError as error:
         if "sample_weight" in str(error):
@@ -409,8 +409,23 @@ def check_positive(name: str, value: Any, *, whole: bool) -> None:
         raise ValueError(f"{name} must be a positive {'whole ' if whole else ''}number, got {value!r}")
 
 
+def random_state_of(given: Any) -> np.random.RandomState:
+    """What ``random_state`` stands for, as in scikit-learn: None is what `numpy.random.seed` seeds.
+
+    Examples
+    --------
+    >>> random_state_of(0).randint(10) == np.random.RandomState(0).randint(10)
+    True
+    """
+    if isinstance(given, np.random.RandomState):
+        return given
+    if given is None or given is np.random:
+        return np.random.mtrand._rand
+    return np.random.RandomState(given)
+
+
 def generator(random_state: Any) -> np.random.Generator:
     """A generator from whatever scikit-learn accepts as random_state."""
     if isinstance(random_state, np.random.Generator):
         return random_state
-    return np.random.default_rng(check_random_state(random_state).randint(2**31))
+    return np.random.default_rng(random_state_of(random_state).randint(2**31))

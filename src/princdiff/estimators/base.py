@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,38 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from princdiff.caught_warnings import warn_user
 from princdiff.data import parameters, validate
 from princdiff.data.labels import Labels
 from princdiff.data.moments import inverse_or_zero
 from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.row_chunks import times
-from princdiff.data.samples import Samples, Scale
-from princdiff.deadline import OutOfTime, time_is_up, undivided
-from princdiff.divergences import Divergence, Wasserstein2, get, report
-from princdiff.parallel import single_threaded_blas
-from princdiff.relaxation.certificate import certify, not_below
-from princdiff.relaxation.upper_bound import Certificate
+from princdiff.divergences import Wasserstein2, get, report
 from princdiff.selection.ruling_flags import warn_of_ruling_flags
-from princdiff.solvers.effort import SearchSettings
-from princdiff.solvers.growing_samples import first_sample, solve_growing
-from princdiff.solvers.relax_and_tighten import relaxed_starts
-from princdiff.solvers.several_directions import Apart, constraints, is_spread, next_direction, remainder
-from princdiff.solvers.solve import Solution, solve
-from princdiff.solvers.whitening import solve_whitened
-from princdiff.statistics.number_of_directions import remainder_pvalue
-
-# "auto" looks for this many directions at most, and stops at the first that is not significant.
-_MOST_COMPONENTS = 10
-_LEVEL = 0.05
-
-
-@dataclass(frozen=True)
-class Allowed:
-    """What a direction may have: this many features, or any number at a penalty."""
-
-    level: int
-    penalty: float = 0.0
+from princdiff.statistics.directions import Directions
 
 
 class ProjectingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -63,18 +37,9 @@ class ProjectingEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return tags
 
 
-class PrincipalDifferences(ProjectingEstimator):
+class PrincipalDifferences(Directions, ProjectingEstimator):
     """The common part of `PDA` and `SPARDA`."""
 
-    n_components: int | str
-    divergence: str | Divergence | Callable
-    scale: Scale
-    metric: str
-    max_iter: int
-    tol: float
-    effort: str
-    subsample: int | str | None
-    certify: bool | str
     random_state: Any
     n_jobs: int | None
 
@@ -103,24 +68,6 @@ class PrincipalDifferences(ProjectingEstimator):
             warn_of_ruling_flags(problem, self.components_[0])
         return self
 
-    def fit_problem(self, problem: Problem, run: Run) -> Self:
-        """As `fit`, for a problem that has been checked and has this estimator's divergence and scale.
-
-        Parameters
-        ----------
-        problem : Problem
-            Rows and groups.
-        run : Run
-            Seed and threads, instead of ``random_state`` and ``n_jobs``.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        self.n_features_in_, self.classes_ = problem.n_features, np.array(problem.classes)
-        return self._fit_problem(problem, run)
-
     def _problem(self, X: Any, y: Any, sample_weight: Any, estimator: BaseEstimator | None = None) -> Problem:
         return Problem.from_arrays(
             X,
@@ -130,16 +77,6 @@ class PrincipalDifferences(ProjectingEstimator):
             design=Design(sample_weight),
             estimator=estimator,
         )
-
-    @single_threaded_blas
-    def _fit_problem(self, problem: Problem, run: Run) -> Self:
-        # What a former fit had and this one may lack.
-        for name in ("component_pvalues_", "path_", "group_means_", "group_deviations_"):
-            self.__dict__.pop(name, None)
-        problem = problem.ordered
-        solutions, certificates = self._find(problem, run)
-        self._store(problem, solutions, certificates)
-        return self
 
     def component_pvalues(
         self,
@@ -169,133 +106,6 @@ class PrincipalDifferences(ProjectingEstimator):
         problem = self._problem(X, y, sample_weight)
         return self.problem_pvalues(problem, Run.from_options(self.random_state, self.n_jobs), n_permutations)
 
-    def problem_pvalues(self, problem: Problem, run: Run, n_permutations: int = 99) -> NDArray[np.float64]:
-        """As `component_pvalues`, for the problem of the fit."""
-        problem = problem.ordered
-        pvalues = []
-        for number, direction in enumerate(self.components_):
-            rest = self._rest(problem, self.components_[:number]) if number else problem.samples
-            level = np.count_nonzero(direction) if self.support_.sum() < len(direction) else len(direction)
-            pvalues.append(
-                remainder_pvalue(
-                    rest,
-                    problem.labels,
-                    problem.divergence,
-                    int(level),
-                    run.seed_for(),
-                    n_permutations=n_permutations,
-                    n_jobs=run.n_jobs,
-                )
-            )
-        return np.array(pvalues)
-
-    def _find(self, problem: Problem, run: Run) -> tuple[list[Solution], list[Certificate | None]]:
-        """The directions one after another, as many as asked for or as are significant."""
-        samples, labels, rng = problem.samples, problem.labels, run.rng()
-        automatic = self.n_components == "auto"
-        wanted = samples.n_features if automatic else int(self.n_components)
-        if wanted > samples.n_features:
-            raise ValueError(
-                f"n_components={wanted} directions cannot be orthogonal with {samples.n_features} features"
-            )
-        wanted = min(wanted, _MOST_COMPONENTS) if automatic else wanted
-        seed = int(rng.integers(2**31)) if automatic else 0
-
-        def pvalue(rest: Samples, level: int) -> float:
-            try:
-                with undivided():
-                    return remainder_pvalue(rest, labels, problem.divergence, level, seed, n_jobs=run.n_jobs)
-            except OutOfTime:
-                # What could not be shown in time is not claimed.
-                return 1.0
-
-        allowed = self._allowed(problem, run, rng)
-        first = self._first(problem, run, rng, allowed)
-        level = self._level(first, allowed)
-        solutions, pvalues = [first], []
-        certificates = [self._certify(problem, samples, level, first)]
-        if automatic:
-            pvalues.append(pvalue(samples, level))
-        while len(solutions) < wanted and not (automatic and pvalues[-1] > _LEVEL):
-            earlier = np.array([solution.direction for solution in solutions])
-            rest = self._rest(problem, earlier)
-            allowed = self._allowed_next(problem, rest, run, rng, allowed)
-            if automatic:
-                if (found_by_chance := pvalue(rest, allowed.level)) > _LEVEL:
-                    break
-                pvalues.append(found_by_chance)
-            found = self._next(problem, run, rng, earlier, allowed)
-            # Rounding leaves a difference where there is none.
-            differs = found.value > 1e-12 * solutions[0].value
-            if not (differs and is_spread(samples, labels, found.direction)):
-                warn_user(
-                    f"only {len(solutions)} of {wanted} directions were found: nothing is left to differ"
-                )
-                break
-            solutions.append(found)
-            sharing = allowed.level < samples.n_features and not self._disjoint
-            certificates.append(None if sharing else self._certify(problem, rest, allowed.level, found))
-        if automatic:
-            self.component_pvalues_ = np.array(pvalues)
-        return solutions, certificates
-
-    def _next(
-        self,
-        problem: Problem,
-        run: Run,
-        rng: np.random.Generator,
-        earlier: NDArray[np.float64],
-        allowed: Allowed,
-    ) -> Solution:
-        """The best direction after earlier ones."""
-        return next_direction(
-            problem.samples,
-            problem.labels,
-            problem.divergence,
-            earlier,
-            allowed.level,
-            lambda few, size: self._search(problem, few, run, rng, Allowed(size, allowed.penalty)),
-            self._apart(problem.divergence),
-        )
-
-    def _rest(self, problem: Problem, earlier: NDArray[np.float64]) -> Samples:
-        apart = self._apart(problem.divergence)
-        taken_out = constraints(problem.samples, problem.labels, earlier, apart)
-        return remainder(problem.samples, earlier, self._disjoint, taken_out)
-
-    def _apart(self, divergence: Divergence) -> Apart:
-        """How further directions differ; in their projections, where their length means nothing."""
-        return Apart(self._disjoint, self.metric == "whitened" or divergence.degree == 0)
-
-    # What SPARDA does in another way.
-    _disjoint = False
-
-    def _allowed(self, problem: Problem, run: Run, rng: np.random.Generator) -> Allowed:
-        """What the first direction may have."""
-        return Allowed(problem.n_features)
-
-    def _allowed_next(
-        self, problem: Problem, rest: Samples, run: Run, rng: np.random.Generator, before: Allowed
-    ) -> Allowed:
-        """What a further direction may have."""
-        return before
-
-    def _first(self, problem: Problem, run: Run, rng: np.random.Generator, allowed: Allowed) -> Solution:
-        return self._search(problem, problem.samples, run, rng, allowed)
-
-    def _level(self, solution: Solution, allowed: Allowed) -> int:
-        """Features that a direction may have in the problem that was solved."""
-        return allowed.level
-
-    def _certify(
-        self, problem: Problem, samples: Samples, level: int, solution: Solution
-    ) -> Certificate | None:
-        plain = self.metric == "euclidean" and isinstance(problem.divergence, Wasserstein2)
-        if time_is_up():
-            return None
-        found = solution.direction, solution.value
-        return certify(samples, problem.labels, level, found, self.certify if plain else False, time_is_up)
-
     def _check_parameters(self) -> None:
         parameters.check(self.get_params(deep=False), **self._rules)
         compared = get(self.divergence)
@@ -311,55 +121,6 @@ class PrincipalDifferences(ProjectingEstimator):
 
     # Where the rule of a parameter is not that of `princdiff.data.parameters`.
     _rules: dict[str, Any] = {}
-
-    def _search(
-        self, problem: Problem, samples: Samples, run: Run, rng: np.random.Generator, allowed: Allowed
-    ) -> Solution:
-        settings = SearchSettings(
-            allowed.level, allowed.penalty, self.effort, self.max_iter, self.tol, run.n_jobs
-        )
-        labels, divergence = problem.labels, problem.divergence
-        if self.metric == "whitened":
-            return solve_whitened(samples, labels, divergence, settings, rng)
-        first = first_sample(samples, self.subsample)
-        if first is not None:
-            return solve_growing(samples, labels, divergence, settings, first=first, rng=rng)
-        starts = None
-        # Where the relaxation is small enough to help.
-        small = samples.n_rows <= 2000 and samples.n_features <= 500
-        if self.effort == "thorough" and labels.n_groups == 2 and small:
-            starts = relaxed_starts(samples, labels, rng, count=8)
-        return solve(samples, labels, divergence, settings, rng=rng, extra_starts=starts)
-
-    def _store(
-        self, problem: Problem, solutions: list[Solution], certificates: list[Certificate | None]
-    ) -> None:
-        samples, labels, compared = problem.samples, problem.labels, problem.divergence
-        self.components_ = np.array([solution.direction for solution in solutions])
-        self.divergences_ = np.array([solution.value for solution in solutions])
-        if self.metric == "euclidean":
-            operator = samples.astype(np.float64).for_labels(labels.repeat(len(solutions)))
-            projections = operator.project(self.components_) * samples.unit
-            self.divergences_ = report(compared, projections, labels.repeat(len(solutions)))
-        self.support_ = (self.components_ != 0).any(axis=0)
-        self.shares_ = np.array([solution.shares for solution in solutions])
-        if compared.degree == 0:
-            # b . g is 0 for a divergence that does not depend on scale.
-            self.shares_[:] = np.nan
-        self.n_iter_ = max(1, sum(solution.n_iter for solution in solutions))
-        certificates = [
-            not_below(bound, float(value))
-            for bound, value in zip(certificates, self.divergences_, strict=True)
-        ]
-        self.certificates_ = certificates
-        self.upper_bounds_ = np.array(
-            [np.nan if certificate is None else certificate.upper_bound for certificate in certificates]
-        )
-        if self.scale == "within":
-            self.group_means_, self.group_deviations_ = _group_moments(samples, labels)
-            self.scale_ = _root_mean_square(self.group_deviations_, labels.proportions[0])
-        else:
-            self.scale_ = np.ones(samples.n_features) if self.scale is None else samples.deviation
 
     def transform(self, X: ArrayLike, y: ArrayLike | None = None) -> NDArray:
         """Project rows on the direction found.
@@ -432,22 +193,3 @@ class PrincipalDifferences(ProjectingEstimator):
         if unknown.any():
             raise ValueError(f"y has a group that was not in the fit: {str(labels[unknown][0])!r}")
         return np.searchsorted(self.classes_, labels).astype(np.uint8)
-
-
-def _root_mean_square(deviations: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Standard deviation within the groups, shape (n_features,); 0 where a group has none."""
-    largest = deviations.max(axis=0)
-    ratios = deviations * inverse_or_zero(largest)
-    return np.where(deviations.min(axis=0) > 0, largest * np.sqrt(shares @ ratios**2), 0.0)
-
-
-def _group_moments(samples: Samples, labels: Labels) -> tuple[NDArray, NDArray]:
-    """Means and standard deviations of the groups as measured, shape (n_groups, n_features)."""
-    means, deviations = [], []
-    for code in range(labels.n_groups):
-        members = labels.codes[0] == code
-        weights = None if labels.weights is None else labels.weights[members]
-        group = Samples(samples.rows[members], weights=weights, dtype=np.float64)
-        means.append(group.centre)
-        deviations.append(group.deviation)
-    return np.array(means), np.array(deviations)

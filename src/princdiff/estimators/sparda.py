@@ -11,26 +11,17 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from princdiff.data import parameters, validate
-from princdiff.data.labels import Labels
 from princdiff.data.parameters import Choice, Either, Level, Number, Whole
-from princdiff.data.problem import Problem, Run
-from princdiff.data.samples import Samples, Scale
+from princdiff.data.samples import Scale
 from princdiff.data.shared_docs import with_shared_docs
-from princdiff.deadline import part_of_the_time
 from princdiff.divergences import Divergence, Wasserstein2, get
-from princdiff.estimators.base import Allowed, PrincipalDifferences
-from princdiff.solvers.growing_samples import first_sample, one_sample
-from princdiff.solvers.relax_and_tighten import relax_and_tighten
-from princdiff.solvers.solve import Solution
+from princdiff.estimators.base import PrincipalDifferences
 from princdiff.solvers.sparsity import partners_of
-from princdiff.statistics.tuning import SparsityPath, choose_level, choose_penalty
-
-# Part of a time budget for the choice of the sparsity.
-_TUNING_SHARE = 0.4
+from princdiff.statistics.directions import SparseDirections
 
 
 @with_shared_docs
-class SPARDA(PrincipalDifferences):
+class SPARDA(SparseDirections, PrincipalDifferences):
     """Sparse principal differences analysis: a direction with few features, which names them.
 
     Parameters
@@ -86,8 +77,6 @@ class SPARDA(PrincipalDifferences):
     >>> np.flatnonzero(sparda.support_)
     array([7])
     """
-
-    path_: SparsityPath
 
     def __init__(
         self,
@@ -194,53 +183,3 @@ class SPARDA(PrincipalDifferences):
             )
         if self.penalty is not None and self.metric == "whitened":
             raise ValueError('metric="whitened" goes with n_features, not with penalty')
-
-    @property
-    def _disjoint(self) -> bool:  # type: ignore[override]
-        return self.supports == "disjoint"
-
-    def _allowed(self, problem: Problem, run: Run, rng: np.random.Generator) -> Allowed:
-        if self.penalty is None and self.n_features not in (None, "auto"):
-            return Allowed(validate.check_level(self.n_features, problem.n_features))
-        if self.penalty not in (None, "auto"):
-            return Allowed(problem.n_features, float(self.penalty))  # type: ignore[arg-type]
-        choose = choose_level if self.penalty is None else choose_penalty
-        with part_of_the_time(_TUNING_SHARE):
-            self.path_ = choose(
-                *self._tuning_rows(problem.samples, problem.labels, rng),
-                problem.divergence,
-                rng,
-                one_standard_error=self.one_standard_error,
-                n_jobs=run.n_jobs,
-            )
-        if self.penalty is None:
-            return Allowed(int(self.path_.chosen))
-        return Allowed(problem.n_features, self.path_.chosen)
-
-    def _allowed_next(
-        self, problem: Problem, rest: Samples, run: Run, rng: np.random.Generator, before: Allowed
-    ) -> Allowed:
-        if self.penalty is not None or self.n_features not in (None, "auto"):
-            return before
-        rows = self._tuning_rows(rest, problem.labels, rng)
-        return Allowed(int(choose_level(*rows, problem.divergence, rng, n_jobs=run.n_jobs).chosen))
-
-    def _tuning_rows(
-        self, samples: Samples, labels: Labels, rng: np.random.Generator
-    ) -> tuple[Samples, Labels]:
-        """Rows on which to choose the sparsity: a sample, where there are many."""
-        first = first_sample(samples, self.subsample)
-        return (samples, labels) if first is None else one_sample(samples, labels, first, rng)
-
-    def _first(self, problem: Problem, run: Run, rng: np.random.Generator, allowed: Allowed) -> Solution:
-        if self.method == "paper":
-            return relax_and_tighten(
-                problem.samples, problem.labels, allowed.penalty, rng, max_iter=self.max_iter, tol=self.tol
-            )
-        return super()._first(problem, run, rng, allowed)
-
-    def _level(self, solution: Solution, allowed: Allowed) -> int:
-        # A penalised solution is compared with directions of as many features.
-        if self.penalty is None:
-            return allowed.level
-        return max(1, int(np.count_nonzero(solution.direction)))

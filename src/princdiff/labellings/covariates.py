@@ -15,7 +15,6 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
 
 from princdiff.data.problem import Problem
 from princdiff.labellings.units import Units
@@ -102,6 +101,8 @@ def group_log_odds(
         return np.zeros((len(codes), n_groups))
     if strata is not None and strata.max() > 0:
         return terms @ _coefficients_within(terms, codes, strata, ridge)
+    from sklearn.linear_model import LogisticRegression
+
     model = LogisticRegression(C=1 / ridge, tol=1e-6, max_iter=500).fit(terms, codes, weights)
     odds = terms @ model.coef_.T + model.intercept_
     return np.column_stack([np.zeros(len(codes)), odds[:, 0]]) if n_groups == 2 else odds
@@ -136,6 +137,8 @@ def _coefficients_within(
     worth = (sizes / 2 / np.maximum(counts, 1))[strata[one]]
     if len(np.unique(sides)) < 2:
         return np.zeros((terms.shape[1], n_groups))
+    from sklearn.linear_model import LogisticRegression
+
     model = LogisticRegression(C=1 / ridge, tol=1e-6, max_iter=500, fit_intercept=False)
     return np.asarray(model.fit(design, sides, worth).coef_.reshape(terms.shape[1], n_groups))
 

@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
-from scipy.stats import cramervonmises, false_discovery_control, genpareto
 
 # In standard deviations of the statistic over the labellings: a hundred times the rounding of single
 # precision sums, and a ten-thousandth of what would be seen in a p-value.
@@ -188,6 +187,8 @@ def adjusted_pvalues(pvalues: ArrayLike, adjustment: str = "holm") -> NDArray[np
     adjusted = np.array(pvalues, dtype=np.float64)
     known = np.flatnonzero(~np.isnan(adjusted))
     if adjustment == "benjamini-hochberg":
+        from scipy.stats import false_discovery_control
+
         adjusted[known] = false_discovery_control(adjusted[known])
     elif adjustment == "holm":
         order = known[np.argsort(adjusted[known], kind="stable")]
@@ -262,6 +263,8 @@ def pareto_pvalue(observed: float, null: NDArray[np.float64]) -> float | None:
     >>> 1e-7 < pvalue < 1e-3
     True
     """
+    from scipy.stats import cramervonmises, genpareto
+
     null = np.sort(null)
     counted = float(permutation_pvalue(np.append(observed, null)))
     if round(counted * (1 + len(null))) > _COUNTED:
@@ -284,6 +287,8 @@ def _survival(excess: float, shape: float, scale: float) -> float:
 
     Near or past its end point a fit promises too much.
     """
+    from scipy.stats import genpareto
+
     trusted = excess if shape >= 0 else min(excess, -0.5 * scale / shape)
     rate = 1 / (scale + shape * trusted)
     return float(genpareto.sf(trusted, shape, 0.0, scale) * np.exp(-(excess - trusted) * rate))

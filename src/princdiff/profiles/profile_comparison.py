@@ -14,7 +14,6 @@ from scipy.special import stdtrit
 
 from princdiff.comparison_steps import Clock, Comparison, Options
 from princdiff.data.run import Run
-from princdiff.estimators import SPARDA
 from princdiff.findings import Fault
 from princdiff.profiles.chunk_sums import ChunkLabellings, Chunks
 from princdiff.profiles.chunk_tests import ChunkTests
@@ -27,6 +26,7 @@ from princdiff.result.shift_spread_shape import Kind
 from princdiff.selection.explanation import Explanation
 from princdiff.selection.selected import SelectionResult
 from princdiff.selection.steps import SelectionOptions
+from princdiff.statistics.directions import SparseDirections
 from princdiff.statistics.permutation_result import PermutationResult
 from princdiff.statistics.planning import detectable_effect
 from princdiff.tables import Prepared, encode, prepare
@@ -71,13 +71,13 @@ class ProfileComparison(Comparison):
         groups = {name: sums.seen for name, sums in zip(self.chunks.names, self.chunks.groups, strict=True)}
         return replace(found, groups=groups, test=replace(found.test, detectable=detectable))
 
-    def _fitted(self, fit: SPARDA) -> SPARDA:
+    def _fitted(self, fit: SparseDirections) -> SparseDirections:
         """A direction of the columns that differ: where they do a little, a sample would find chance."""
         with self._named_alone():
             return super()._fitted(fit)
 
     def _effect(
-        self, fit: SPARDA, projection: NDArray[np.float64], pvalue: float, clearest: float
+        self, fit: SparseDirections, projection: NDArray[np.float64], pvalue: float, clearest: float
     ) -> tuple[Effect, float]:
         with self._named_alone():
             return super()._effect(fit, projection, pvalue, clearest)

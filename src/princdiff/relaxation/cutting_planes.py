@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigh
-from scipy.optimize import linprog
 
 from princdiff.deadline import time_is_up
 
@@ -109,6 +108,8 @@ def _master(payoff: Array, penalty: float, directions: Array) -> tuple[float, Ar
     total[0, :count] = 1.0
     objective = np.zeros(table.shape[1])
     objective[-1] = 1.0
+    from scipy.optimize import linprog
+
     answer = linprog(objective, A_ub=table, b_ub=np.zeros(n_cuts), A_eq=total, b_eq=[1.0], bounds=bounds)
     if answer.x is None:
         raise RuntimeError(f"the matrix game's program failed: {answer.message}")

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 
 from princdiff.deadline import time_is_up
 from princdiff.relaxation.cutting_planes import hull_bound, leading, play
@@ -257,6 +256,8 @@ class _Climb:
             for _, transport in self.transports:
                 transport.use(np.float64)
         self.smoothing = smoothing
+        from scipy.optimize import minimize
+
         answer = minimize(
             self._objective, factor.ravel(), args=(factor.shape, eps), jac=True, method="L-BFGS-B",
             callback=_stop_when_late,

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.optimize import linear_sum_assignment, linprog
 
 Array = npt.NDArray[Any]
 
@@ -161,6 +160,8 @@ def exact_plan(cost: Array, a: Array, b: Array, potentials: tuple[Array, Array] 
     """
     n, m = cost.shape
     if n == m and np.ptp(a) <= 1e-14 and np.ptp(b) <= 1e-14:
+        from scipy.optimize import linear_sum_assignment
+
         rows, cols = linear_sum_assignment(cost)
         return Plan(rows, cols, a[rows], float(a[rows] @ cost[rows, cols]))
     return _column_generation(cost, a, b, potentials)
@@ -186,6 +187,8 @@ def _column_generation(cost: Array, a: Array, b: Array, potentials: tuple[Array,
             shape=(n + m, len(cells)),
         )
         # the constraints are dependent (both sides sum to one): the last is implied
+        from scipy.optimize import linprog
+
         answer = linprog(
             cost.ravel()[cells], A_eq=incidence[:-1], b_eq=right[:-1], bounds=(0, None),
             method="highs-ds",

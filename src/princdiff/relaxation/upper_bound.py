@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from princdiff.relaxation.branch_and_bound import BranchAndBound
 from princdiff.relaxation.cutting_planes import leading
@@ -405,6 +404,8 @@ def _estimate(X: Any, y: Any, guides: Array | None, sample_weight: Any) -> Certi
         gap = plan.mass * (moved[one] - moved[other])
         spread = np.bincount(one, gap, len(labels)) - np.bincount(other, gap, len(labels))
         return np.asarray(rows.T @ spread).ravel()
+
+    from scipy.sparse.linalg import LinearOperator, eigsh
 
     operator = LinearOperator((n_features, n_features), matvec=apply, dtype=np.float64)
     value = float(eigsh(operator, k=1, which="LA", return_eigenvectors=False)[0])

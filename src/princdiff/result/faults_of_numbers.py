@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import fisher_exact, ks_2samp
 
 from princdiff.findings import FaultKind
 from princdiff.result.unit_factors import UNIT_CHANGES, UnitChange
@@ -38,9 +37,9 @@ _WITHIN = 4.0
 # Rounding must leave at most this part of the values, and move at least this part of them.
 _FEWER_VALUES, _MOVED = 0.6, 0.4
 # P-values of distributions that are alike, and of those that are not.
+# A unit is named where a change that is so many times as large would not do.
+_NEARLY = (0.8, 1.25)
 _ALIKE, _UNLIKE = 0.01, 1e-4
-# A unit is named where a factor that is a sixth larger or smaller would not do.
-_NEARLY = (1 / 1.17, 1.17)
 
 
 class NumberFault(NamedTuple):
@@ -101,12 +100,18 @@ def fault_of_number(own: Numbers, other: Numbers) -> NumberFault | None:
 
 def alike(own: Numbers, other: Numbers) -> bool:
     """Whether nothing speaks against two groups having one distribution (Kolmogorov and Smirnov)."""
-    return bool(ks_2samp(own, other, method="asymp").pvalue > _ALIKE)
+    return _chance_of_one_law(own, other) > _ALIKE
 
 
 def unlike(own: Numbers, other: Numbers) -> bool:
     """Whether two groups clearly differ (Kolmogorov and Smirnov)."""
-    return bool(ks_2samp(own, other, method="asymp").pvalue < _UNLIKE)
+    return _chance_of_one_law(own, other) < _UNLIKE
+
+
+def _chance_of_one_law(own: Numbers, other: Numbers) -> float:
+    from scipy.stats import ks_2samp
+
+    return float(ks_2samp(own, other, method="asymp").pvalue)
 
 
 def _another_unit(own: Numbers, other: Numbers) -> NumberFault | None:
@@ -117,7 +122,7 @@ def _another_unit(own: Numbers, other: Numbers) -> NumberFault | None:
         change
         for change in UNIT_CHANGES
         if _undone_alike(change, own, other)
-        and not any(_undone_alike(change.nearly(part), own, other) for part in _NEARLY)
+        and not any(_undone_alike(change.partly(part), own, other) for part in _NEARLY)
     ]
     if not fits:
         return None
@@ -135,6 +140,8 @@ def _undone_alike(change: UnitChange, own: Numbers, other: Numbers) -> bool:
 
 def _gained(own: Numbers, other: Numbers) -> list[tuple[float, float, float]]:
     """Values that are far more frequent than in the other group, with both shares, the largest gain first."""
+    from scipy.stats import fisher_exact
+
     values, counts = np.unique(own, return_counts=True)
     many = counts >= max(_FEWEST, _LEAST_SHARE * len(own))
     found = []

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from princdiff.auto_choices import MANY_NUMBERS
 from princdiff.data.problem import Problem
 from princdiff.data.row_keys import shuffled_members
 from princdiff.result.effects import Effect, beyond_chance, rows_that_count
@@ -26,6 +27,8 @@ from princdiff.statistics.sharpest import area_under_curve
 
 # Smallest group that is halved.
 FEWEST_ROWS = 8
+# Rows of a half on which its direction is found, where numbers are many.
+FITTED_ROWS = 40_000
 # Blocks of each group from which halves have at least two; and blocks across groups from which they count as
 # drawn from a population, like pairs: fewer are strata, which are as they are.
 _FEWEST_WHOLE, _FEWEST_ACROSS = 4, 10
@@ -33,6 +36,35 @@ _FEWEST_WHOLE, _FEWEST_ACROSS = 4, 10
 _MOST_SPLITS, _NUMBERS = 6, 2_000_000
 # Part of the way from what halves show to what the rows of the fit show.
 _COST_OF_HALVES = 1 / 3
+
+
+def rows_to_fit(problem: Problem, seed: int) -> NDArray[np.intp]:
+    """Rows of which halves find their directions, at most `FITTED_ROWS` a half; they are judged on all.
+
+    Parameters
+    ----------
+    problem : Problem
+        All rows.
+    seed : int
+        By which some are drawn from each group, where numbers are many.
+
+    Returns
+    -------
+    int array of shape (n_taken,)
+        In the order of the rows.
+
+    Examples
+    --------
+    >>> problem = Problem.from_arrays(np.zeros((40, 2)) + np.arange(40)[:, None], np.arange(40) % 2)
+    >>> len(rows_to_fit(problem, seed=0))
+    40
+    """
+    share = 2 * FITTED_ROWS / problem.n_rows
+    if share >= 1 or problem.n_rows * problem.n_features <= MANY_NUMBERS:
+        return np.arange(problem.n_rows)
+    members = shuffled_members(problem.row_keys, problem.codes, problem.n_groups, seed)
+    kept = [own[: max(FEWEST_ROWS, int(share * len(own)))] for own in members]
+    return np.sort(np.concatenate(kept))
 
 
 class SampledBlocks(NamedTuple):

@@ -11,11 +11,11 @@ import scipy.sparse as sp
 
 from princdiff.data.problem import Problem
 from princdiff.divergences import Divergence, Wasserstein2
-from princdiff.estimators import SPARDA
 from princdiff.options import option
 from princdiff.result.feature_tables import observed
 from princdiff.result.parts import CertificatePart, Distribution, PathPart, TestPart
 from princdiff.result.shown import leading_cell, leading_sentence
+from princdiff.statistics.directions import SparseDirections
 from princdiff.statistics.permutation_result import PermutationResult
 from princdiff.statistics.planning import detectable_effect
 from princdiff.tables import Prepared
@@ -52,7 +52,7 @@ def _detectable(problem: Problem) -> float:
     return detectable_effect(problem.sizes.tolist(), problem.n_features)
 
 
-def kept_certificate(fit: SPARDA, divergence: Divergence) -> CertificatePart:
+def kept_certificate(fit: SparseDirections, divergence: Divergence) -> CertificatePart:
     """The bound on the first direction, or why there is none."""
     found = fit.certificates_[0]
     if found is not None:
@@ -64,7 +64,7 @@ def kept_certificate(fit: SPARDA, divergence: Divergence) -> CertificatePart:
     return CertificatePart("", why)
 
 
-def kept_path(fit: SPARDA) -> PathPart:
+def kept_path(fit: SparseDirections) -> PathPart:
     """How the number of features was chosen; empty where it was given."""
     if not hasattr(fit, "path_"):
         return PathPart()

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from princdiff.data.labels import Labels
 from princdiff.data.moments import inverse_or_zero
 from princdiff.divergences import Divergence, report
-from princdiff.estimators import SPARDA
 from princdiff.result.clearest_change import weighted_quantiles
 from princdiff.result.parts import GroupReference, ReferencePart
+from princdiff.statistics.directions import SparseDirections
 from princdiff.tables import Prepared
 
 REFERENCE_LEVELS = (np.arange(500) + 0.5) / 500
 
 
-def projected(prepared: Prepared, fit: SPARDA) -> NDArray[np.float64]:
+def projected(prepared: Prepared, fit: SparseDirections) -> NDArray[np.float64]:
     """Rows on the directions, each group scaled as it is for new rows, (n_components, n_rows)."""
     factors, offsets = scaling(fit, prepared.groups)
     result = np.empty((len(fit.components_), len(prepared.codes)))
@@ -31,7 +31,7 @@ def projected(prepared: Prepared, fit: SPARDA) -> NDArray[np.float64]:
     return result
 
 
-def scaling(fit: SPARDA, groups: Sequence[str]) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+def scaling(fit: SparseDirections, groups: Sequence[str]) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
     """How rows are scaled before they are compared with each group."""
     width = len(fit.support_)
     if fit.scale == "within":

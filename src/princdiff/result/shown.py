@@ -191,8 +191,9 @@ class Shown:
         splits = held_out.halves(self.problem, self.run.seed_for("contrast"), _CONTRAST_SPLITS)
         if splits is None:
             return None
+        fitted = held_out.rows_to_fit(self.problem, self.run.seed)
         directions = [
-            [of_half(self.problem.take_rows(np.flatnonzero(own))) for own in (~half, half)] for half in splits
+            [of_half(self.problem.take_rows(fitted[own[fitted]])) for own in (~half, half)] for half in splits
         ]
         found, area = held_out.HeldOut(self.problem, scores).measured(splits, np.array(directions))
         return ContrastPart(name, direction, *found, area, True, self._groups(scores))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from princdiff.data.column_ranks import normal_quantiles
 from princdiff.statistics.column_batches import column_of
@@ -103,4 +103,4 @@ def _homogeneity(values: _Two, groups: list[NDArray[np.intp]]) -> float:
         z.append(np.arctanh(np.clip(np.corrcoef(first, second)[0, 1], -1 + 1e-9, 1 - 1e-9)))
     weight = np.array([len(own) - 3 for own in groups])
     away = np.array(z) - np.average(z, weights=weight)
-    return float(chi2.sf((weight * away**2).sum(), len(groups) - 1))
+    return float(chdtrc(len(groups) - 1, (weight * away**2).sum()))

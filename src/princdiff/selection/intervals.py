@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.stats import norm
-from scipy.stats import t as student
+from scipy.special import ndtri, stdtrit
 
 from princdiff.data.problem import Problem
 from princdiff.labellings.covariates import covariate_terms
@@ -96,7 +95,7 @@ def _quantile(
     below = values <= estimate
     if blocks is None:
         count = weights.sum() ** 2 / (weights**2).sum()
-        error, reach = np.sqrt(level * (1 - level) / count), norm.ppf((1 + coverage) / 2)
+        error, reach = np.sqrt(level * (1 - level) / count), ndtri((1 + coverage) / 2)
     else:
         _, block = np.unique(blocks, return_inverse=True)
         count = float(block.max() + 1)
@@ -105,7 +104,7 @@ def _quantile(
         parts = np.bincount(block, weights * (below - np.average(below, weights=weights))) / weights.sum()
         error, reach = (
             np.sqrt((parts**2).sum() * count / (count - 1)),
-            student.ppf((1 + coverage) / 2, count - 1),
+            stdtrit(count - 1, (1 + coverage) / 2),
         )
     step = 1 / len(values)
     low, high = level - reach * error - step, level + reach * error + step
@@ -220,13 +219,13 @@ def _student(
     if not variance > 0:
         return Difference(float(estimate), float(estimate), float(estimate))
     freedom = variance**2 / (variances**2 / degrees).sum()
-    reach = student.ppf((1 + coverage) / 2, freedom) * np.sqrt(variance)
+    reach = stdtrit(freedom, (1 + coverage) / 2) * np.sqrt(variance)
     return Difference(float(estimate), float(estimate - reach), float(estimate + reach))
 
 
 def _proportions(parts: list[tuple[NDArray, NDArray]], coverage: float) -> Difference:
     """Newcombe's interval for a difference of proportions, from Wilson's for each."""
-    z = norm.ppf((1 + coverage) / 2)
+    z = ndtri((1 + coverage) / 2)
     shares, lows, highs = [], [], []
     for values, weights in parts:
         count = weights.sum() ** 2 / (weights**2).sum()

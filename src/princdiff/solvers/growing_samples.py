@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from princdiff.data.labels import Labels
 from princdiff.data.row_keys import shuffled_members
@@ -347,6 +346,8 @@ def _quasi_newton(
         return -objective * best["scale"], -tangent * best["scale"]
 
     limits = {"maxfun": max_iter, "maxiter": max_iter, "ftol": gain, "gtol": 1e-9, "maxcor": 20}
+    from scipy.optimize import minimize
+
     minimize(
         descend,
         start,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from princdiff.data.problem import Problem
 from princdiff.statistics.kernel_cells import RowView
@@ -163,7 +163,7 @@ def effective_features(rows: NDArray, weights: NDArray[np.float64] | None = None
 
 def _standardised_ranks(rows: NDArray, share: NDArray[np.float64]) -> NDArray[np.float64]:
     """Ranks of each column with mean zero and variance one; zeros for a constant."""
-    ranks = rankdata(rows, axis=0)
+    ranks = pd.DataFrame(rows).rank().to_numpy()
     centred = ranks - share @ ranks
     spread = np.sqrt(share @ centred**2)
     return centred / np.where(spread > 1e-6, spread, np.inf)

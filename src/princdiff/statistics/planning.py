@@ -17,9 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import betaln
-from scipy.stats import chi2, ncx2
 
 from princdiff.data import parameters
 
@@ -202,6 +200,8 @@ def _power(evidence: float, n_features: int, n_relevant: int, level: float) -> f
 
 def _exceeds(evidence: float, size: int, n_features: int, level: float) -> float:
     """Chance that a direction of some features exceeds what chance gives the best of them."""
+    from scipy.stats import chi2, ncx2
+
     supports = -np.log(n_features + 1) - betaln(n_features - size + 1, size + 1)
     tail = np.exp(np.log(level / _MULTIPLICITY) - supports)
     threshold = chi2.isf(max(tail, 1e-300), size)
@@ -213,6 +213,8 @@ def _exceeds(evidence: float, size: int, n_features: int, level: float) -> float
 
 def _needed(n_features: int, n_relevant: int, level: float, power: float) -> float:
     """Non-centrality that gives the power wanted."""
+    from scipy.optimize import brentq
+
     high = 1.0
     while _power(high, n_features, n_relevant, level) < power:
         high *= 2

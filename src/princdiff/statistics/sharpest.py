@@ -8,8 +8,8 @@ proportion, along which nothing else varies.
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from princdiff.data.problem import Problem
 from princdiff.statistics.direction_cells import DirectionCells
@@ -66,7 +66,7 @@ def area_under_curve(
     0.875
     """
     if weights is None:
-        ranks = rankdata(scores)
+        ranks = pd.Series(scores).rank().to_numpy()
         n_second = int(second.sum())
         below = ranks[second].sum() - n_second * (n_second + 1) / 2
         return float(below / (n_second * (len(scores) - n_second)))
