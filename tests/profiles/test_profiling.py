@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import princdiff
-from princdiff.profiles.ruler import SCORE_STEP
+from princdiff.profiles.ruler import SCORE_STEP, counted_column
+from princdiff.tables import Coding
 
 
 @pytest.fixture(scope="module")
@@ -175,3 +176,14 @@ def test_days_with_groups_of_changing_sizes_merge():
     assert {name: sums.n_chunks for name, sums in both.groups.items()} == {
         name: sums.n_chunks for name, sums in first.groups.items()
     }
+
+
+def test_bins_tell_no_number_of_a_row_and_a_constant_has_one():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=20_000)})
+    (column,) = princdiff.profile(frame, sample_rows=0).ruler.columns
+    told = {column.centre, *column.bounds, *column.values}
+    assert not told & set(frame["x"].tolist())
+    assert np.all(np.diff(column.values) > 0)
+    constant = counted_column(Coding("same"), np.full(100, 3.0))
+    assert (constant.bounds, constant.values) == ((), (3.0,))

@@ -38,7 +38,7 @@ class CountedColumn:
     centre, scale : float
         Of a number, about its median and spread.
     values : tuple of float
-        A value inside each bin, for pictures and rows made up.
+        The mean of each bin, for pictures and rows made up.
     scores : tuple of int
         Of each bin, in steps of `SCORE_STEP`, and last of a gap.
     """
@@ -203,20 +203,22 @@ def _number(coding: Coding, ranked: NDArray[np.float64]) -> CountedColumn:
         bounds = distinct[1:] - np.diff(distinct) / 2
     else:
         at = np.linspace(0, len(ranked), MOST_BOUNDS + 2)[1:-1].astype(int)
-        bounds = np.unique(ranked[at])
+        # Between two rows: a profile without rows tells the number of none.
+        bounds = np.unique(ranked[at - 1] / 2 + ranked[at] / 2)
         bounds = bounds[bounds > ranked[0]]
     bin_of = np.searchsorted(bounds, ranked, side="right")
     counts = np.bincount(bin_of, minlength=len(bounds) + 1)
     middle = (np.cumsum(counts) - counts / 2) / len(ranked)
     scores = np.rint(ndtri(np.clip(middle, 1e-3, 1 - 1e-3)) / SCORE_STEP)
-    first = np.searchsorted(bin_of, np.arange(len(counts)))
-    values = ranked[np.minimum(first + counts // 2, len(ranked) - 1)]
+    # Means of the bins; of one in which no row fell, where it ends or begins.
+    ends = np.append(bounds, bounds[-1:] if len(bounds) else 0.0)
+    values = np.where(counts > 0, np.bincount(bin_of, ranked, len(counts)) / np.maximum(counts, 1), ends)
     quarter = float(ranked[(3 * len(ranked)) // 4] - ranked[len(ranked) // 4])
     scale = quarter / 1.35 or float(ranked.std()) or 1.0
     return CountedColumn(
         coding,
         tuple(bounds.tolist()),
-        float(ranked[len(ranked) // 2]),
+        float(ranked[len(ranked) // 2] / 2 + ranked[max(0, len(ranked) // 2 - 1)] / 2),
         scale,
         tuple(values.tolist()),
         (*scores.astype(int).tolist(), 0),
