@@ -181,7 +181,7 @@ def df_locate(first: pd.DataFrame, second: pd.DataFrame, seed: int) -> tuple[set
 
     rows, groups = as_numbers(first, second)
     forest = RandomForestClassifier(n_estimators=60, random_state=seed)
-    found = DFLocate(estimator=forest, n_jobs=1, random_state=seed)
+    found = DFLocate(estimator=forest, test_size=None, n_jobs=1, random_state=seed)
     found.shift_location(rows[groups == 0], rows[groups == 1])
     return set(first.columns[np.asarray(found.mask_, dtype=bool)]), 0
 

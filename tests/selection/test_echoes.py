@@ -111,5 +111,5 @@ def test_told_and_left_out_of_the_test_of_the_rest():
     assert found.alternatives == {"x1": ["x4"]} and found.lower_bound == 1
     assert found.rest == ["x0", "x2", "x3"] and found.rest_pvalue > 0.05
     told = " ".join(str(compare(X, groups=y, n_permutations=199)).split())
-    assert "One column explains the difference: x1 (mean" in told
+    assert "and one column explains it: x1 (mean" in told
     assert "x4 follows from x1 and x2, unless x1 follows from x4." in told
