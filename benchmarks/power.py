@@ -1,6 +1,6 @@
 """Power and size of the adaptive test, beside others.
 
-Sections: ``table`` (nine kinds of difference, beside other tests), ``learned`` (those that no direction
+Sections: ``table`` (sixteen kinds of difference, beside other tests), ``learned`` (those that no direction
 shows, with a learner in the test as well, which takes long), ``type1`` (null data sets of five kinds),
 ``covariates`` (size with many covariates, and what is left of the power), ``planning`` (predicted against
 simulated power) and ``seconds`` (processor time by shape of the table).
@@ -25,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 from scipy.stats import binom
+from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.inference import difference
@@ -56,6 +57,69 @@ def blobs(seed: int):
     return X + noise, np.repeat([0, 1], 250)
 
 
+def heavy_shift(seed: int):
+    """Two of 30 columns with heavy tails are shifted."""
+    rng = np.random.default_rng([19, seed])
+    X = rng.standard_t(2, (200, 30))
+    X[100:, :2] += 0.75
+    return X, np.repeat([0, 1], 100)
+
+
+def skewed_spread(seed: int):
+    """Two of 30 lognormal columns have the same mean and more spread."""
+    rng = np.random.default_rng([20, seed])
+    X = rng.lognormal(-0.5, 1, (200, 30))
+    X[100:, :2] = rng.lognormal(-0.98, 1.4, (100, 2))
+    return X, np.repeat([0, 1], 100)
+
+
+def sine(seed: int):
+    """One of four columns follows a sine curve of another, a quarter of a wave later in the second group."""
+    rng = np.random.default_rng([14, seed])
+    X = rng.standard_normal((200, 4))
+    X[:, 0] = rng.uniform(0, 2 * np.pi, 200)
+    X[:, 1] = np.sin(2 * X[:, 0] + np.repeat([0, np.pi / 2], 100)) + 0.5 * X[:, 1]
+    return X, np.repeat([0, 1], 100)
+
+
+def ring(seed: int):
+    """Two of four columns lie on a ring in one group; the same columns by themselves in the other."""
+    rng = np.random.default_rng([15, seed])
+    X = rng.standard_normal((200, 4))
+    angle = rng.uniform(0, 2 * np.pi, 200)
+    other = np.where(np.arange(200) < 100, angle, rng.uniform(0, 2 * np.pi, 200))
+    X[:, :2] = np.column_stack([np.cos(angle), np.sin(other)]) + 0.5 * X[:, :2]
+    return X, np.repeat([0, 1], 100)
+
+
+def parabola(seed: int):
+    """One of four columns is the square of another and noise in one group, of neither in the other."""
+    rng = np.random.default_rng([16, seed])
+    X = rng.standard_normal((200, 4))
+    base = np.where(np.arange(200) < 100, X[:, 0], rng.standard_normal(200))
+    X[:, 1] = 0.5 * base**2 + X[:, 1]
+    return X, np.repeat([0, 1], 100)
+
+
+def checkerboard(seed: int):
+    """Uniform on a square of four by four fields, or on the black ones only."""
+    rng = np.random.default_rng([17, seed])
+    field = rng.integers(0, 4, (200, 2))
+    X = field + rng.random((200, 2))
+    white = (field.sum(axis=1) % 2 == 1) & (np.arange(200) >= 100)
+    X[white, 0] = (X[white, 0] + 1) % 4
+    return X, np.repeat([0, 1], 100)
+
+
+def digits(seed: int):
+    """15 pictures of any digits, and 15 of odd ones: 64 columns."""
+    rng = np.random.default_rng([18, seed])
+    pictures, digit = load_digits(return_X_y=True)
+    every = rng.choice(len(digit), 15, replace=False)
+    odd = rng.choice(np.flatnonzero(digit % 2 == 1), 15, replace=False)
+    return pictures[np.concatenate([every, odd])], np.repeat([0, 1], 15)
+
+
 KINDS = {
     "Fig. 1c blocks, d = 60": lambda seed: make_block_gaussians(60, 100, random_state=1000 + seed),
     "shift of one of 60": lambda seed: difference("shift of one", seed),
@@ -66,6 +130,13 @@ KINDS = {
     "correlated, dependence of ten": lambda seed: difference("correlated, dependence of ten", seed),
     "scale mixture, d = 30": scale_mixture,
     "blobs, d = 2": blobs,
+    "t2, shift of two of 30": heavy_shift,
+    "lognormal, spread of two of 30": skewed_spread,
+    "sine, phase, d = 4": sine,
+    "ring, d = 4": ring,
+    "parabola, d = 4": parabola,
+    "checkerboard, d = 2": checkerboard,
+    "15 + 15 digits": digits,
 }
 
 

@@ -338,3 +338,31 @@ def test_a_weight_above_zero_means_more_in_the_last_group(shift):
     rows[60:, 0] -= 0.5
     weights = compare(rows, groups=y, n_permutations=0, select=False, random_state=0).directions.iloc[:, 0]
     assert np.sign(weights.iloc[2]) == np.sign(shift)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_part_is_surer_than_the_whole(seed):
+    rng = np.random.default_rng([35, seed])
+    rows = rng.standard_t(2, size=(80, 6)) if seed % 2 else rng.normal(size=(80, 6))
+    rows[40:, seed] += 0.4 * seed
+    result = compare(rows, groups=np.repeat(["a", "b"], 40), n_permutations=99, random_state=seed)
+    parts = [result.columns["pvalue"], result.table["pvalue"], result.relations["pvalue"]]
+    assert min(part.min() for part in parts) >= result.pvalue
+    assert (len(result.selected) == 0) or result.pvalue <= 0.05
+
+
+def test_relationships_alone_are_told_as_such():
+    rng = np.random.default_rng(36)
+    rows = rng.normal(size=(200, 3))
+    rows[100:] = np.exp(rows[100:])
+    groups = np.repeat(["a", "b"], 100)
+    options = {"groups": groups, "scale": "within", "n_permutations": 99, "random_state": 0}
+    alike = compare(rows, **options)
+    said = "No difference between a and b in how columns go together could be shown"
+    assert alike.headline.startswith(said) and str(alike).startswith(said[:50])
+    assert "which was not tested" in str(alike) and not alike.selected
+    rows[100:, 0] = rows[100:, 1] * np.exp(0.2 * rng.normal(size=100))
+    differ = compare(rows, **options)
+    assert differ.headline.startswith("The groups a and b differ in how columns go together (p = 0.01)")
+    assert "What columns do on their own was not compared." in " ".join(str(differ).split())
+    assert set(differ.table["differs"]) == {"together", ""}

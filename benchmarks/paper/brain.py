@@ -30,6 +30,10 @@ from princdiff.datasets import load_zeisel
 # Genes of the paper's tables, with their place there.
 TABLE_S1 = ["Cck", "Neurod6", "Stmn3", "Plp1", "Crym", "Spink8", "Gap43", "Cryab", "Mal", "Tspan13"]
 # The table prints Snhg1; the gene among the most expressed ones is Snhg11.
+# What the p-value of interactions is worth.
+WORTH = (
+    "of relationships only: by normal scores within each tissue, approximate, and of cells as if independent"
+)
 TABLE_S2 = ["Thy1", "Vsnl1", "Stmn3", "Stmn2", "Tmem59", "Basp1", "Snhg11", "Mllt11", "Uchl1", "Cck"]
 TUBULINS = {"Tubb3": 20, "Tubb2a": 25}
 CORTEX, HIPPOCAMPUS = "sscortex", "ca1hippocampus"
@@ -165,7 +169,8 @@ def table_s2(section: Section, cells: anndata.AnnData, n_permutations: int, jobs
         )
         table = princdiff.get.pda_df(cells, "interactions")
         paper = {gene: place + 1 for place, gene in enumerate(TABLE_S2)} | TUBULINS
-        tested = "" if place else f"; p = {row['pvalue']:.2g} ({n_permutations} relabellings)"
+        tested = f"; p = {row['pvalue']:.2g} ({n_permutations} relabellings, {WORTH})"
+        tested = "" if place else tested
         section.say(
             f'**Table S2.** Interactions (`scale="within"`) of the 500 genes with the largest mean of {name}'
             f": divergence {row['divergence']:.2f}{tested}. Our top 10: {', '.join(table['gene'].head(10))}."

@@ -10,6 +10,7 @@ from scipy import stats
 
 import princdiff
 from princdiff.labellings.pvalues import (
+    SCORED,
     adjusted_pvalues,
     monte_carlo_interval,
     permutation_pvalue,
@@ -142,6 +143,17 @@ def test_monte_carlo_error_is_that_of_a_share(reached):
     low, high = monte_carlo_interval((1 + reached) / 200, 200, coverage=0.95)
     expected = stats.binomtest(reached, 199).proportion_ci(0.95, method="exact")
     assert (low, high) == pytest.approx((expected.low, expected.high))
+
+
+@pytest.mark.parametrize("pvalue", [0.02, 0.2, 0.6])
+def test_monte_carlo_error_with_fitted_scores_is_that_of_fewer_labellings(pvalue):
+    plain = monte_carlo_interval(pvalue, 10_000)
+    wide = monte_carlo_interval(pvalue, 10_000, excess=SCORED)
+    ratio = (wide.high - wide.low) / (plain.high - plain.low)
+    assert ratio == pytest.approx(np.sqrt(1 + SCORED * pvalue * (1 - pvalue)), rel=0.05)
+    assert wide.low < pvalue < wide.high
+    # Nothing is fitted that could hide a statistic that no labelling reaches.
+    assert monte_carlo_interval(1e-4, 10_000, excess=SCORED).low == 0.0
 
 
 def test_what_cannot_be_compared_makes_no_small_pvalue():

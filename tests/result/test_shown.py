@@ -107,7 +107,7 @@ def test_nothing_is_said_to_lead_where_no_difference_was_shown():
 
 def test_local_structure_is_shown(lattice):
     assert lattice.pvalue <= 0.05
-    assert "not along any one direction: in local structure" in wording.opening(lattice)
+    assert "not along any one direction: in how two features go together" in wording.opening(lattice)
     # How far apart they are along a direction says nothing here.
     assert "apart" not in wording.opening(lattice)
     found = lattice.witness

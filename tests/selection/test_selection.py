@@ -227,17 +227,35 @@ def test_donors_weights_and_covariates():
     assert result.selected.shape == (5,)
 
 
-def test_scale_within_leaves_shape_only():
+def test_scale_within_leaves_relationships_only():
     rng = np.random.default_rng(9)
     X, y = rng.normal(size=(600, 5)), np.repeat([0, 1], 300)
     X[300:, 0] += 2
     X[300:, 1] *= 2
     X[300:, 2] = 0.95 * rng.choice([-1, 1], 300) + 0.31 * rng.normal(size=300)
     assert found(select_features(X, y, **QUICK)) == {0, 1, 2}
-    assert found(select_features(X, y, scale="within", **QUICK)) == {2}
+    assert found(select_features(X, y, scale="within", **QUICK)) == set()
+    X[300:, 3] = 0.6 * X[300:, 1] + 0.8 * X[300:, 3]
+    for error in ("fwer", "fdr"):
+        result = select_features(X, y, scale="within", error=error, **QUICK)
+        assert found(result) == {1, 3}
+        assert set(result.table["reason"]) == {"together with x1", "together with x3", ""}
+        assert (result.columns["pvalue_adj"] == 1).all()
 
 
 # ---------------------------------------------------------------- the gate
+
+
+def test_no_part_has_a_smaller_pvalue_than_the_whole():
+    X, y = planted(10)
+    problem, run = Problem.from_arrays(X, y), Run(0)
+    free = select(problem, run, SelectionOptions(n_permutations=199))
+    floored = select(problem, run, SelectionOptions(n_permutations=199, global_pvalue=0.03))
+    for part in ("table", "columns", "relations"):
+        before, after = getattr(free, part)["pvalue_adj"], getattr(floored, part)["pvalue_adj"]
+        np.testing.assert_array_equal(after, np.maximum(before, 0.03))
+    assert free.columns["pvalue_adj"].min() < 0.03
+    np.testing.assert_array_equal(free.selected, floored.selected)
 
 
 def test_nothing_is_selected_beside_no_difference():

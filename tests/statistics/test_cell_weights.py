@@ -7,7 +7,7 @@ from princdiff import permutation_test
 from princdiff.data.problem import Problem
 from princdiff.labellings.schemes import scheme_of
 from princdiff.statistics.adaptive import ProductCells
-from princdiff.statistics.cell_weights import CellWeights, effective_features
+from princdiff.statistics.cell_weights import CellWeights, effective_features, heavy_tails
 
 
 def sharing(n_rows, n_features, correlation, seed=0):
@@ -100,3 +100,16 @@ def test_tables_with_flags_are_not_asked_how_their_features_vary_together():
     problem = Problem.from_arrays(rows, np.arange(60) % 2)
     weights = CellWeights.of(problem, ProductCells(problem, scheme_of(problem, 19, 0), 0)._view, 0)
     assert weights == CellWeights(only_numbers=False, n_features=4, n_independent=4.0)
+
+
+def test_columns_count_more_where_tails_are_heavy():
+    rng = np.random.default_rng(4)
+    draws = [rng.normal(size=(200, 8)), rng.exponential(size=(200, 8)), rng.standard_t(2, size=(200, 8))]
+    shares = [heavy_tails(rows) for rows in draws]
+    assert shares[0] == 0 and shares[1] < 0.4 and shares[2] > 0.7
+    light, heavy, mixed = (
+        CellWeights(numbers, 8, 8.0, share) for numbers, share in ((True, 0.0), (True, 1.0), (False, 0.0))
+    )
+    assert light.column < heavy.column == mixed.column
+    assert light.pair < heavy.pair == mixed.pair
+    assert light.named < heavy.named == mixed.named < 1

@@ -11,12 +11,13 @@ from princdiff.data.labels import Labels
 from princdiff.data.problem import Problem
 from princdiff.data.samples import Samples
 from princdiff.divergences import Energy, Wasserstein2
+from princdiff.labellings.pvalues import permutation_pvalue, ranks_from_above
 from princdiff.labellings.schemes import Scheme, scheme_of
 from princdiff.statistics import column_cells, direction_cells, kernel_cells
 from princdiff.statistics import searched_rows as sampling
 from princdiff.statistics.adaptive import ProductCells, distance_factors, total_of_rows
 from princdiff.statistics.alone import FEWEST_NAMING
-from princdiff.statistics.cells import Cell, combined, leading_cell
+from princdiff.statistics.cells import Cell, combined, leading_cell, overall, tempered
 from princdiff.statistics.column_cells import many_small
 from princdiff.statistics.contrasts import Contrasts, Relabellings
 from princdiff.statistics.direction_cells import DirectionCells, adaptive_grid, whitening_share
@@ -410,7 +411,7 @@ def test_what_leads_is_said():
     blobs = 10.0 * rng.integers(0, 3, size=(200, 2)) + rng.normal(size=(200, 2))
     blobs[100:] = 10.0 * rng.integers(0, 3, size=(100, 2)) + rng.normal(size=(100, 1))
     blobs[100:] += 0.1 * rng.normal(size=(100, 2))
-    assert families(blobs, y).leading == "local structure"
+    assert families(blobs, y).leading == "how two features go together, in bends or waves"
 
 
 def test_total_is_the_sum_of_the_scaled_numbers():
@@ -576,3 +577,51 @@ def test_means_and_spreads_are_seen_in_any_unit(unit):
     plain, other = (column_cells.moment_scores(rows, Contrasts(design)) for rows in (X, X * unit))
     for first, second in zip(plain, other, strict=True):
         assert second == pytest.approx(first, rel=1e-4)
+
+
+# ---------------------------------------------------------------- shares of the error
+
+
+def cell_table(seed, n_labellings=200, n_cells=5):
+    """Values of cells that partly agree, where some labelling stands out in the first."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(n_labellings, n_cells)) + rng.normal(size=(n_labellings, 1))
+    values[0, 0] += rng.exponential(2.0)
+    return values
+
+
+def test_no_cell_with_a_share_is_outvoted():
+    cells = [Cell("column", "one column", share=0.25)]
+    cells += [Cell("kernel", f"kernel {place}", weight=20.0) for place in range(4)]
+    helped = 0
+    for seed in range(300):
+        values = cell_table(seed)
+        scores = tempered(gamma_scores(values))
+        pvalue = permutation_pvalue(overall(values, scores, cells))
+        alone, together = permutation_pvalue(values[:, 0]), permutation_pvalue(combined(scores, cells))
+        assert pvalue <= 1.001 * min(alone / 0.25, together / 0.75) + 1e-12
+        helped += pvalue <= 0.05 < together
+    assert helped > 10
+
+
+def test_shares_treat_all_labellings_alike():
+    cells = [Cell("column", "one column", share=0.25), Cell("pair", "pairs", share=0.2), Cell("length", "l")]
+    values = cell_table(0, n_cells=3)
+    order = np.random.default_rng(0).permutation(len(values))
+    scores = tempered(gamma_scores(values))
+    found = overall(values, scores, cells)
+    np.testing.assert_allclose(overall(values[order], scores[order], cells), found[order], atol=1e-9)
+    # By the definition, labelling by labelling.
+    together = combined(scores, cells)
+    for place in (0, 3, 17):
+        ranks = [np.mean(line >= line[place] - 1e-12) for line in (values[:, 0], values[:, 1], together)]
+        smallest = min(ranks[0] / 0.25, ranks[1] / 0.2, ranks[2] / 0.55)
+        assert found[place] == pytest.approx(-np.log(smallest), abs=5e-3)
+
+
+def test_ranks_from_above_are_pvalues_of_every_labelling():
+    values = np.random.default_rng(1).integers(0, 9, size=(40, 3)).astype(float)
+    found = ranks_from_above(values)
+    for place in range(40):
+        turned = np.roll(values, -place, axis=0)
+        np.testing.assert_allclose(found[place], permutation_pvalue(turned))

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from scipy.stats import binom, gamma, skew
+from scipy.stats import binom, gamma, norm, rankdata, skew
 
 from oracles import between_groups, divergence_along, scaled_rows
 from princdiff import PDA, SPARDA, permutation_test
@@ -160,17 +160,39 @@ def test_two_features_against_all_relabellings_and_angles():
     assert found.pvalue == pytest.approx(exact_pvalue(expected), abs=1.5 / 35)
 
 
-def test_within_groups_standardise_permute_standardise():
+def test_within_groups_rank_permute_standardise():
     rng = np.random.default_rng(5)
     y = np.repeat([0, 1], [5, 4])
     X = np.where(y[:, None] == 0, rng.exponential(size=(9, 1)), 4.0 - rng.exponential(size=(9, 1)))
     found = permutation_test(X, y, statistic="divergence", scale="within")
-    once = scaled_rows(X, y, "within")
+    once = np.empty((9, 1))
+    for group in (0, 1):
+        own = y == group
+        once[own, 0] = norm.ppf((rankdata(X[own, 0]) - 0.5) / own.sum())
     expected = [
         between_groups(scaled_rows(once, labels, "within")[:, 0], labels) for labels in labellings_of(y)
     ]
     assert_same_values(np.append(found.statistic, found.null), expected)
     assert found.pvalue == pytest.approx(exact_pvalue(expected))
+    # One feature by itself has no relationships.
+    assert found.pvalue > 0.9
+
+
+def test_within_groups_only_relationships_count():
+    rng = np.random.default_rng(6)
+    y = np.repeat([0, 1], 80)
+    common = rng.normal(size=(160, 1))
+    rows = 2 * common + rng.normal(size=(160, 4))
+    # Shift, spread and shape of every feature differ, and what ties; how they go together does not.
+    rows[80:] = np.column_stack([np.exp(rows[80:, :2]), rows[80:, 2] ** 3 - 9, np.round(rows[80:, 3])])
+    options = {"scale": "within", "n_permutations": 99, "random_state": 0}
+    found = permutation_test(rows, y, **options)
+    assert found.pvalue > 0.1
+    np.testing.assert_array_equal(permutation_test(rows, 1 - y, **options).values, found.values)
+    broken = rows.copy()
+    broken[80:, 0] = rng.permutation(broken[80:, 0])
+    assert permutation_test(broken, y, **options).pvalue == pytest.approx(0.01)
+    assert permutation_test(rows[:, :1], y, **options).pvalue == pytest.approx(1.0)
 
 
 # ---------------------------------------------------------------- the p-value and what comes with it
@@ -200,8 +222,16 @@ def test_adaptive_pvalue_from_the_values(metric):
     supported = np.log(80) + 1
     scores = np.minimum(scores, supported) + np.log1p(np.maximum(scores - supported, 0))
     weights = np.array([cell.weight for cell in found.cells])
-    statistics = np.log(np.exp(scores) @ weights / weights.sum())
-    np.testing.assert_allclose(np.append(found.statistic, found.null), statistics, rtol=1e-3)
+    together = np.log(np.exp(scores) @ weights / weights.sum())
+    # The clearest column has a share of its own: ranks among all labellings, each over its share.
+    place = found.levels.index(("single features", 1))
+    share = found.cells[place].share
+    assert 0 < share < 1 and sum(cell.share for cell in found.cells) == share
+    ranks = [(line[:, None] <= line).mean(axis=1) for line in (found.values[:, place], together)]
+    statistics = -np.log(np.minimum(ranks[0] / share, ranks[1] / (1 - share)))
+    close = np.isclose(np.append(found.statistic, found.null), statistics, atol=0.01)
+    # Fits by two routes may put neighbours in another order.
+    assert close.mean() > 0.9 and close[0]
     clear = found.level_pvalues <= found.level_pvalues.min() + 1.5 / 80
     clear &= scores[0] >= scores[0][clear].max() - 2
     clear = [cell for cell, own in zip(found.cells, clear, strict=True) if own]
@@ -287,7 +317,10 @@ def test_statistic_is_the_divergence_in_data_units():
     X *= [1.0, 30.0, 2.0, 0.1]
     for scale in (None, "pooled", "within"):
         found = permutation_test(X, y, n_permutations=19, statistic="divergence", scale=scale, random_state=0)
-        assert found.statistic == pytest.approx(PDA(scale=scale).fit(X, y).divergences_[0], rel=0.02)
+        rows = X
+        if scale == "within":
+            rows = np.vstack([norm.ppf((rankdata(X[y == group], axis=0) - 0.5) / 40) for group in (0, 1)])
+        assert found.statistic == pytest.approx(PDA(scale=scale).fit(rows, y).divergences_[0], rel=0.02)
     sparse = permutation_test(X, y, n_permutations=19, statistic="divergence", n_features=2, random_state=0)
     assert sparse.levels == [("euclidean", 2)]
     assert sparse.statistic == pytest.approx(SPARDA(2, scale="pooled").fit(X, y).divergences_[0], rel=0.02)

@@ -23,6 +23,11 @@ from scipy.special import betaincinv
 TIE_SPREAD = 1e-4
 # Of the statistic itself: where all labellings have nearly the same large value.
 TIE_RELATIVE = 1e-7
+# How much more p-values vary over the labellings drawn than counting makes them, where scores are fitted to
+# these labellings: a part of p (1 - p). Nine tables of 3 to 20 columns and 60 or 120 rows, 40 seeds each, 199
+# relabellings: variances of 1.2 to 7 times that of a count, the largest for p between .1 and .8. Intervals of
+# counts covered the mean over seeds in .87 where .99 was said.
+SCORED = 32.0
 # Values handled at a time, so that temporaries stay small beside the scores.
 _BLOCK = 4_000_000
 
@@ -104,6 +109,34 @@ def permutation_pvalue(statistics: ArrayLike) -> NDArray[np.float64]:
         parts.append(counted_pvalue(np.count_nonzero(~(part[1:] < threshold), axis=0), len(pool) - 1))
     found = np.concatenate(parts) if parts else np.ones(0)
     return found.reshape(pool.shape[1:])
+
+
+def ranks_from_above(statistics: NDArray) -> NDArray[np.float64]:
+    """Share of labellings that reach the statistic of each labelling, column by column.
+
+    The same as `permutation_pvalue` for the observed one, with every other in its place.
+
+    Parameters
+    ----------
+    statistics : array of shape (n_labellings, n_columns)
+        Statistics of all labellings.
+
+    Returns
+    -------
+    array of shape (n_labellings, n_columns)
+
+    Examples
+    --------
+    >>> ranks_from_above(np.array([[3.0], [1.0], [3.0], [2.0]])).ravel()
+    array([0.5 , 1.  , 0.5 , 0.75])
+    """
+    pool = np.asarray(statistics, dtype=np.float64)
+    ascending = np.sort(pool, axis=0)
+    below = [
+        np.searchsorted(line, column - tolerance)
+        for line, column, tolerance in zip(ascending.T, pool.T, tie_tolerance(pool), strict=True)
+    ]
+    return 1 - np.column_stack(below) / len(pool)
 
 
 def step_down_pvalues(scores: NDArray, offsets: NDArray | None = None) -> NDArray[np.float64]:
@@ -197,7 +230,9 @@ def adjusted_pvalues(pvalues: ArrayLike, adjustment: str = "holm") -> NDArray[np
     return adjusted
 
 
-def monte_carlo_interval(pvalue: float, n_labellings: int, coverage: float = 0.99) -> Interval:
+def monte_carlo_interval(
+    pvalue: float, n_labellings: int, coverage: float = 0.99, excess: float = 0.0
+) -> Interval:
     """Where the p-value of infinitely many random relabellings lies (Clopper and Pearson).
 
     Parameters
@@ -208,6 +243,9 @@ def monte_carlo_interval(pvalue: float, n_labellings: int, coverage: float = 0.9
         1 + B, drawn at random; where all labellings of a design were used there is no such error.
     coverage : float, default=0.99
         Of the interval.
+    excess : float, default=0
+        How much the labellings drawn matter beyond their count, as a part of p (1 - p): `SCORED` where
+        scores are fitted to them.
 
     Returns
     -------
@@ -219,8 +257,11 @@ def monte_carlo_interval(pvalue: float, n_labellings: int, coverage: float = 0.9
     >>> round(low, 3), round(high, 3)
     (0.033, 0.07)
     """
-    drawn = n_labellings - 1
-    reached = round(pvalue * n_labellings) - 1
+    drawn: float = n_labellings - 1
+    reached: float = round(pvalue * n_labellings) - 1
+    # As many labellings, and as many that reach it, as would vary as much by counting alone.
+    share = 1 + excess * pvalue * (1 - pvalue)
+    drawn, reached = drawn / share, reached / share
     tail = (1 - coverage) / 2
     low = betaincinv(reached, drawn - reached + 1, tail) if reached > 0 else 0.0
     high = betaincinv(reached + 1, drawn - reached, 1 - tail) if reached < drawn else 1.0

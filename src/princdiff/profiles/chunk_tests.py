@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from princdiff.findings import Reason, Why
-from princdiff.labellings.pvalues import monte_carlo_interval, permutation_pvalue, step_down_pvalues
+from princdiff.labellings.pvalues import SCORED, monte_carlo_interval, permutation_pvalue, step_down_pvalues
 from princdiff.profiles.chunk_scores import ColumnScores, PairScores, column_scores, pair_scores
 from princdiff.profiles.chunk_sums import ChunkLabellings, Chunks
 from princdiff.profiles.ruler import MOST_IN_PAIRS
@@ -24,12 +24,14 @@ from princdiff.statistics.alone import (
     levels_adjusted,
     pooled_discovery_rates,
 )
-from princdiff.statistics.cells import Cell, combined, leading_cell, tempered
+from princdiff.statistics.cells import Cell, leading_cell, overall, tempered
 from princdiff.statistics.permutation_result import PermutationResult
 from princdiff.statistics.scores import gamma_scores
 
 # Pairs shown at most.
 _LISTED = 200
+# Share of the error that is the clearest column's own, see `cell_weights`.
+_COLUMN_SHARE = 0.3
 # A column that changes itself changes its correlations a little: by no more than this part of how far its
 # means, in standard deviations, or the logarithms of its deviations are apart.
 _BY_ITSELF = 0.15
@@ -65,7 +67,7 @@ class ChunkTests:
         """Whether the groups differ in anything that the sums show."""
         cells, scores = self._cells()
         scores = tempered(scores)
-        statistic = combined(scores, cells)
+        statistic = overall(scores, scores, cells)
         pvalue = float(permutation_pvalue(statistic))
         count = self.labellings.n_labellings
         alone = permutation_pvalue(scores)
@@ -88,13 +90,13 @@ class ChunkTests:
             cells=cells,
             cell_scores=scores[0],
             leading=lead.sentence,
-            monte_carlo=monte_carlo_interval(pvalue, count),
+            monte_carlo=monte_carlo_interval(pvalue, count, excess=SCORED),
         )
 
     def _cells(self) -> tuple[list[Cell], NDArray[np.float32]]:
         """What is looked at, and its comparable scores of all labellings."""
         units, pairs = self.columns.units, self.pairs.scores
-        cells = [Cell("column", "one column"), Cell("columns", "many columns")]
+        cells = [Cell("column", "one column", share=_COLUMN_SHARE), Cell("columns", "many columns")]
         values = [
             gamma_scores(units.max(axis=1, keepdims=True), prior=1.4),
             gamma_scores(units.sum(axis=1, keepdims=True), prior=2 / np.sqrt(units.shape[1])),
@@ -131,7 +133,8 @@ class ChunkTests:
         """Columns that differ alone and pairs that go together differently, in one step-down maximum."""
         columns, pairs = self.columns, self.pairs
         gate = options.global_pvalue is None or options.global_pvalue <= options.alpha
-        alone, together = self._adjusted(options)
+        least = 0.0 if options.global_pvalue is None else options.global_pvalue
+        alone, together = (np.maximum(part, least) for part in self._adjusted(options))
         single = permutation_pvalue(columns.features)
         scores = AloneScores(
             columns.units,

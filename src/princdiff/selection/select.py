@@ -73,8 +73,8 @@ def select_features(
         `princdiff.divergences.available`. Single features and pairs are compared in several ways at once
         (means, spreads, shares, ranks; correlations of ranks), whatever the divergence.
     scale : {None, "pooled", "within"}, default="pooled"
-        Scaling of the features. Single features are compared in any unit alike; with "within" they are
-        standardised in each group first, so that neither a shift nor a spread counts as a difference.
+        Scaling of the features. Single features are compared in any unit alike; with "within" they are not
+        compared at all, and only features that go together differently are named.
     {blocks}
     {permute}
     covariates : array of shape (n_rows,) or (n_rows, n_covariates), optional

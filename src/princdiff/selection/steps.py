@@ -22,7 +22,6 @@ from princdiff.selection.explanation import Changes, Explanation, explained
 from princdiff.selection.features_of_pairs import FeatureFacts, features_that_explain
 from princdiff.selection.selected import SelectionResult
 from princdiff.statistics.alone import (
-    alone_scores,
     alone_scores_of,
     extrapolated,
     levels_adjusted,
@@ -37,7 +36,6 @@ from princdiff.statistics.changed_correlations import (
 )
 from princdiff.statistics.contrasts import Relabellings
 from princdiff.statistics.feature_columns import STATISTICS
-from princdiff.statistics.permuted_problem import standardised_within
 
 # How the error is shared: single columns, pairs, and relations to features that are named already. MADELON:
 # all of its 20 features on the training rows, 16 on the validation rows.
@@ -75,7 +73,8 @@ class SelectionOptions:
     error : {"fwer", "fdr"}
         What is controlled.
     global_pvalue : float, optional
-        P-value of a test of the whole difference. Above ``alpha`` nothing is selected.
+        P-value of a test of the whole difference. Above ``alpha`` nothing is selected, and no adjusted
+        p-value is below it.
     relations : bool
         Whether to look at pairs; without them single columns have all of the error.
     """
@@ -121,15 +120,11 @@ class SelectionSteps:
             scheme_of(judged, options.n_permutations, run.seed_for()),
         )
         self._rows: Any = judged.rows
-        if problem.scale == "within":
-            dense = judged.dense_rows('scale="within"')
-            self._rows = standardised_within(dense, judged.codes, judged.weights)
         self._shares = _Shares.of(problem)
         self._columns, self._unit_of = numbered(problem.units)
-        if problem.scale == "within":
-            self._alone = alone_scores(self._rows, self._labellings, self._unit_of, run.n_jobs)
-        else:
-            self._alone = alone_scores_of(judged, self._labellings.scheme, run.n_jobs)
+        # What single columns do does not count where each is brought to normal scores within its group.
+        self._only_relations = problem.scale == "within"
+        self._alone = alone_scores_of(judged, self._labellings.scheme, run.n_jobs)
         self._pvalue = permutation_pvalue(self._alone.units)
         self._feature_pvalue = permutation_pvalue(self._alone.features)
         self._columns_adjusted = np.ones(len(self._columns))
@@ -139,7 +134,9 @@ class SelectionSteps:
         self._relations = self._listed(None, np.ones(0))
         self._looked_at = np.arange(problem.n_features)
         self._rows_of_pairs = self._rows_of_threes = self._labellings.n_rows
-        self._gate = options.global_pvalue is None or options.global_pvalue <= options.alpha
+        # No name without a difference of the whole, and no p-value of a part below that of the whole.
+        self._least = 0.0 if options.global_pvalue is None else options.global_pvalue
+        self._gate = self._least <= options.alpha
         # Pairs and threes of columns that go together differently.
         self._together: list[tuple[int, ...]] = []
 
@@ -148,6 +145,8 @@ class SelectionSteps:
     def single_columns(self) -> None:
         """Columns on their own, with all of the error."""
         scores = self._alone.units
+        if self._only_relations:
+            return
         self._name_columns(
             step_down_pvalues(scores) if self._options.error == "fwer" else pooled_discovery_rates(scores)
         )
@@ -158,7 +157,10 @@ class SelectionSteps:
         self._looked_at, self._rows_of_pairs = pairs.features, pairs.n_rows
         scores = _with_rest(pairs)
         n_units = len(self._columns)
-        if self._options.error == "fdr":
+        if self._only_relations:
+            alone = np.ones(n_units)
+            together = step_down_pvalues(scores)[:-1] / (self._shares.alone + self._shares.pairs)
+        elif self._options.error == "fdr":
             alone = pooled_discovery_rates(self._alone.units) / self._shares.alone
             together = step_down_pvalues(scores)[:-1] / self._shares.pairs
         else:
@@ -361,7 +363,7 @@ class SelectionSteps:
                     for name in self._groups
                 },
                 "change": np.ptp(pairs.correlations[:, order], axis=0),
-                "pvalue_adj": adjusted[order],
+                "pvalue_adj": np.maximum(adjusted[order], self._least),
             }
         )
         # The correlations of a flag or a count change if its own distribution does, which says nothing new.
@@ -397,7 +399,7 @@ class SelectionSteps:
                 "score": alone.observed_features,
                 "pvalue": self._feature_pvalue,
                 "pvalue_error": self._monte_carlo_error(),
-                "pvalue_adj": self._adjusted,
+                "pvalue_adj": np.maximum(self._adjusted, self._least),
             }
         )
         columns = pd.DataFrame(
@@ -406,7 +408,7 @@ class SelectionSteps:
                 "selected": (self._columns_adjusted <= self._alpha) & self._gate,
                 "score": alone.observed_units,
                 "pvalue": self._pvalue,
-                "pvalue_adj": self._columns_adjusted,
+                "pvalue_adj": np.maximum(self._columns_adjusted, self._least),
                 "pvalue_extrapolated": extrapolated(
                     self._pvalue, alone.observed_units, self._labellings.n_labellings
                 ),
@@ -434,6 +436,8 @@ class SelectionSteps:
     def _control(self) -> str:
         alpha, n_features = self._options.alpha, self._problem.n_features
         alone = ", alone or together with others," if self._options.relations else ""
+        if self._only_relations:
+            alone = ", together with others,"
         several = len(np.unique(self._unit_of)) < n_features
         named = "columns" if several else "features"
         if self._options.error == "fdr":

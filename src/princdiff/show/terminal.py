@@ -61,7 +61,7 @@ def answer(result: DifferenceResult, screen: Screen, *, notes: Sequence[str] = (
     lines += screen.prose(details) if details else []
     lines.append("")
     if result.pvalue > wording.LEVEL:
-        lines += screen.prose("Columns by the size of their difference, which may well be chance:")
+        lines += screen.prose(wording.about_largest(result))
     lines += column_lines(result, screen)
     lines += relation_lines(result, screen)
     lines += row_lines(result, screen)

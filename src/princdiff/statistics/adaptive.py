@@ -22,6 +22,7 @@ from princdiff.statistics.direction_cells import whitening_share
 from princdiff.statistics.kernel_cells import KERNELS, MATRIX_ROWS, RowKernel, RowView, kernel_statistics
 from princdiff.statistics.scores import gamma_scores
 from princdiff.statistics.searched_rows import random_order
+from princdiff.statistics.smooth_pairs import degree_affordable, smooth_pairs
 
 # Numbers up to which rows are made dense for kernels, pairs and lengths.
 _DENSE_ELEMENTS = 5 * 10**7
@@ -39,6 +40,9 @@ _LEAST_SHARE = 0.1
 _FEWEST_REFINED = 99
 # Weight of the sum of all features, and features from which it is another thing than each of them.
 _TOTAL_WEIGHT, _FEWEST_SUMMED = 3.0, 3
+# Weight of pairs in bends and waves: of 40 tables each a sine curve is found in .90, .93 and .95 with .5, 1
+# and 2, without it in .17, clusters in 1.00, .97 and .95.
+_SMOOTH_WEIGHT = 1.0
 # A 0/1 feature counts in distances as if it had at least this standard deviation.
 _LEAST_SPREAD = 0.25
 
@@ -147,6 +151,7 @@ class ProductCells:
         found += self._lengths(self._view, "")
         if self._pairs_affordable:
             found += CellValues([Cell("pair", "pairs", weight=self._weights.pair)], self._pairs[0][:, None])
+        found += self._smooth_pairs()
         if self._whitened is not None:
             found += self._given_others()
             found += self._kernels(self._whitened, "whitened ", (RowKernel("energy"),))
@@ -177,8 +182,9 @@ class ProductCells:
 
     def _columns(self) -> CellValues:
         units = self.alone.units
-        weight = self._sampled._weights.column
-        cells = [Cell("column", "one column", weight=weight, detail="by all that is looked at in a column")]
+        weights = self._sampled._weights
+        detail = "by all that is looked at in a column"
+        cells = [Cell("column", "one column", weight=weights.column, detail=detail, share=weights.named)]
         values = units.max(axis=1, keepdims=True)
         # Mean and spread of a flag are its share, which the column on its own has shown.
         numbers = np.flatnonzero(np.array(self.problem.kinds) == "number")
@@ -233,6 +239,18 @@ class ProductCells:
             return found.rest[:n_labellings], (0, 0)
         first, second = found.pairs[found.scores[0].argmax()].tolist()
         return np.maximum(found.scores.max(axis=1), found.rest)[:n_labellings], (first, second)
+
+    def _smooth_pairs(self) -> CellValues:
+        """Pairs of numbers that go together differently in bends and waves."""
+        problem = self.problem
+        numbers = np.flatnonzero(summed_features(problem))
+        n_pairs = len(numbers) * (len(numbers) - 1) // 2
+        degree = degree_affordable(problem.n_rows, n_pairs, self.scheme.n_labellings) if n_pairs else 0
+        if not degree:
+            return CellValues([], np.empty((self.scheme.n_labellings, 0)))
+        found = smooth_pairs(self._raw[:, numbers], self.contrasts, degree, numbers)
+        cell = Cell("bend", "smooth pairs", weight=_SMOOTH_WEIGHT)
+        return CellValues([cell], found.scores.max(axis=1, keepdims=True))
 
     @cached_property
     def _raw(self) -> NDArray:

@@ -16,6 +16,8 @@ from princdiff.data.problem import Problem
 from princdiff.statistics.kernel_cells import RowView
 from princdiff.statistics.searched_rows import random_order
 
+# Distance of the outer percentiles, in distances of the quartiles, from which tails are heavy.
+_HEAVY = 5.5
 # Rows, and numbers in them, from which it is estimated how features vary together.
 _ROWS, _FEWEST_ROWS, _ELEMENTS = 1000, 200, 4 * 10**6
 
@@ -32,6 +34,8 @@ class CellWeights:
         Number of features that are not constant.
     n_independent : float
         How many independent features vary as these do, from 1 to ``n_features``; see `effective_features`.
+    heavy : float
+        Share of the features that have heavy tails, see `heavy_tails`.
 
     Examples
     --------
@@ -42,6 +46,7 @@ class CellWeights:
     only_numbers: bool
     n_features: int
     n_independent: float
+    heavy: float = 0.0
 
     @classmethod
     def of(cls, problem: Problem, view: RowView, seed: int) -> CellWeights:
@@ -50,11 +55,13 @@ class CellWeights:
         if not numbers or n_features == 1:
             return cls(numbers, n_features, float(n_features))
         wanted = int(np.clip(_ELEMENTS // problem.n_features, _FEWEST_ROWS, _ROWS))
-        if problem.n_rows <= wanted:
-            return cls(numbers, n_features, effective_features(view.dense, problem.weights))
-        taken = np.sort(random_order(problem.row_keys, seed)[:wanted])
-        weights = None if problem.weights is None else problem.weights[taken]
-        return cls(numbers, n_features, min(n_features, effective_features(view.some(taken), weights)))
+        rows: NDArray = view.dense
+        weights = problem.weights
+        if problem.n_rows > wanted:
+            taken = np.sort(random_order(problem.row_keys, seed)[:wanted])
+            rows, weights = view.some(taken), None if weights is None else weights[taken]
+        independent = min(n_features, effective_features(rows, weights))
+        return cls(numbers, n_features, independent, heavy_tails(rows))
 
     @property
     def column(self) -> float:
@@ -62,14 +69,31 @@ class CellWeights:
 
         There differences of single columns are what people look for and find with a test per column, and a
         column that is named must not be held back; where all are numbers, differences along directions
-        deserve as much, unless columns are few.
+        deserve as much, unless columns are few. Where numbers have heavy tails, directions and distances see
+        little but the rows far out, and columns count as among flags.
         """
-        return float(np.clip(12 / self.n_features, 2.0, 6.0)) if self.only_numbers else 120.0
+        return self._among(float(np.clip(12 / self.n_features, 2.0, 6.0)), 120.0)
+
+    @property
+    def named(self) -> float:
+        """Share of the error that is the clearest column's own, whatever else is looked at.
+
+        Of 40 tables each, without a share and with .2, .3 and .5: a shift of one of 60 columns is found in
+        .82, .85, .85, .88, clusters in 1.00, .97, .95, .88, changes of correlated columns in .61, .60, .57,
+        .52.
+        Where tails are heavy (two of 30 columns, t2 and lognormal) .2, .5 and .7 find .81, .82 and .85, the
+        clearest column alone .86.
+        """
+        return self._among(0.2, 0.7)
 
     @property
     def pair(self) -> float:
         """The clearest pair: in tables of flags and categories that of the pairs among names."""
-        return 1.0 if self.only_numbers else 24.0
+        return self._among(1.0, 24.0)
+
+    def _among(self, numbers: float, others: float) -> float:
+        """Between what suits numbers and what suits flags, levels and numbers with heavy tails."""
+        return numbers + (self.heavy if self.only_numbers else 1.0) * (others - numbers)
 
     @property
     def local(self) -> float:
@@ -114,6 +138,31 @@ class CellWeights:
 def only_numbers(problem: Problem) -> bool:
     """Whether no feature is a flag or a level."""
     return all(kind == "number" for kind in problem.kinds)
+
+
+def heavy_tails(rows: NDArray) -> float:
+    """Share of the columns whose tails are heavy, from 0 to 1.
+
+    Heavy are those whose outer percentiles are more than 5.5 times as far apart as the quartiles: 3.4 times
+    for normal, 4.2 for exponential, 4.6 for t5, 7 for lognormal and 8.5 for t2 numbers.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_features)
+        Numbers.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> heavy_tails(np.column_stack([rng.normal(size=(400, 3)), rng.standard_t(2, size=400)]))
+    0.25
+    """
+    low, lower, upper, high = np.quantile(rows, [0.01, 0.25, 0.75, 0.99], axis=0)
+    return float(np.mean(high - low > _HEAVY * (upper - lower)))
 
 
 def effective_features(rows: NDArray, weights: NDArray[np.float64] | None = None) -> float:

@@ -2,8 +2,10 @@
 
 A cell is one statistic, computed for every labelling alike. Its values over all labellings become comparable
 scores (`scores`), about -log of a p-value, and a labelling's statistic adds up the inverse p-values of its
-cells, so that the clearest cell rules and others that agree with it help. *Anything* may be a cell: the
-p-value stays exact, since the observed labelling is one of many that are treated alike.
+cells, so that the clearest cell rules and others that agree with it help. A cell by which columns are named
+also has a part of the error of its own (`overall`): what it shows clearly, all the others together must not
+hide. *Anything* may be a cell: the p-value stays exact, since the observed labelling is one of many that are
+treated alike.
 """
 
 from __future__ import annotations
@@ -14,8 +16,20 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.labellings.pvalues import ranks_from_above
+
 Family = Literal[
-    "direction", "column", "columns", "total", "pair", "given", "kernel", "length", "covariance", "learner"
+    "direction",
+    "column",
+    "columns",
+    "total",
+    "pair",
+    "bend",
+    "given",
+    "kernel",
+    "length",
+    "covariance",
+    "learner",
 ]
 SINGLE = ("single features", 1)
 
@@ -28,7 +42,8 @@ class Cell:
     ----------
     family : str
         What kind of difference it sees: "direction", "column" (one column alone), "columns" (many a
-        little), "total" (many a little, mostly the same way), "pair" (the dependence of two), "given" (one
+        little), "total" (many a little, mostly the same way), "pair" (the dependence of two), "bend" (the
+        same in bends and waves), "given" (one
         column with all others held fixed), "kernel", "length" (of rows: overall spread), "covariance" (as a
         whole) or "learner".
     name : str
@@ -41,6 +56,8 @@ class Cell:
         Weight of its inverse p-value.
     detail : str
         What sets it apart from other cells that see the same kind of difference.
+    share : float
+        Part of the error that is its own, whatever other cells say.
 
     Examples
     --------
@@ -56,6 +73,7 @@ class Cell:
     level: int = 0
     weight: float = 1.0
     detail: str = ""
+    share: float = 0.0
 
     @property
     def key(self) -> tuple[str, int]:
@@ -90,6 +108,9 @@ class Cell:
         return f"{self.sentence}, {self.detail}" if self.detail else self.sentence
 
 
+# Weight of the sum of all inverse numbers where the smallest are equal: more than a tie may differ by
+# (`pvalues.tie_tolerance`), and less than two ranks of some thousand labellings differ.
+_TIE_BREAK = 1e-3
 # Scores (-log of p-values) that are about the same.
 _NEAR = 2.0
 # Features of a direction that can be named one by one.
@@ -97,6 +118,7 @@ _FEW = 10
 _COMPLEXITY = {
     "column": 0,
     "pair": 1,
+    "bend": 6,
     "total": 4,
     "given": 4,
     "columns": 4,
@@ -109,6 +131,7 @@ _SENTENCES = {
     "columns": "many features a little",
     "total": "the sum of all features",
     "pair": "the dependence of two features",
+    "bend": "how two features go together, in bends or waves",
     "given": "one feature, given all others",
     "length": "overall spread",
     "covariance": "the covariances as a whole",
@@ -163,6 +186,58 @@ def combined(scores: NDArray[np.float32], cells: list[Cell]) -> NDArray[np.float
     """
     weights = np.array([cell.weight for cell in cells])
     return np.logaddexp.reduce(scores.astype(np.float64) + np.log(weights / weights.sum()), axis=1)
+
+
+def overall(values: NDArray, scores: NDArray[np.float32], cells: list[Cell]) -> NDArray[np.float64]:
+    """One statistic of every labelling, in which cells with a share of their own cannot be outvoted.
+
+    A labelling's rank in such a cell, from above, over the cell's share, is compared with its rank in what
+    all cells say together, over the rest: the smaller decides. So the p-value is at most that of the cell
+    alone over its share, and at most that of all cells together over the rest.
+
+    Parameters
+    ----------
+    values : array of shape (n_labellings, n_cells)
+        Statistics.
+    scores : array of shape (n_labellings, n_cells)
+        Their comparable scores.
+    cells : list of Cell
+        Their weights and shares, which depend on no labels.
+
+    Returns
+    -------
+    array of shape (n_labellings,)
+        -log of that smaller number; what the sum of the inverse numbers says decides between equal ones.
+
+    Examples
+    --------
+    >>> cells = [Cell("column", "one column", share=0.25), Cell("pair", "pairs")]
+    >>> values = np.array([[9.0, 1.0], [1.0, 6.0], [2.0, 3.0], [3.0, 2.0]])
+    >>> overall(values, values, cells).argsort()[::-1]
+    array([0, 1, 3, 2])
+    """
+    parts, shares = parts_of_error(values, scores, cells)
+    if len(shares) == 1:
+        return parts[:, 0]
+    inverse = shares / ranks_from_above(parts)
+    return np.log(inverse.max(axis=1)) + _TIE_BREAK * np.log(inverse.sum(axis=1))
+
+
+def parts_of_error(
+    values: NDArray, scores: NDArray[np.float32], cells: list[Cell]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """What has a part of the error: cells with a share of their own, and last what all cells say together.
+
+    Returns
+    -------
+    statistics : array of shape (n_labellings, n_parts)
+    shares : array of shape (n_parts,)
+        They sum to one.
+    """
+    own = [place for place, cell in enumerate(cells) if cell.share > 0]
+    shares = np.array([cells[place].share for place in own])
+    statistics = np.column_stack([values[:, own], combined(scores, cells)])
+    return statistics, np.append(shares, 1 - shares.sum())
 
 
 def leading_cell(

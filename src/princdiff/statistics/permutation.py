@@ -80,8 +80,9 @@ def permutation_test(
         unit variance over all rows, our extension. "mixed": both (the euclidean one where a single
         level is tested).
     scale : {None, "pooled", "within"}, default="pooled"
-        Scaling of the features, as in `princdiff.PDA`. With "within" the null hypothesis is "equal after
-        standardising each feature in each group", and the test is approximate.
+        Scaling of the features, as in `princdiff.PDA`. With "within" only relationships between features are
+        tested: each feature is brought to normal scores of its ranks in each group first, whatever its
+        distribution was. Ranks are estimates, which makes this test approximate.
     {blocks}
     {permute}
     covariates : array of shape (n_rows,) or (n_rows, n_covariates), optional

@@ -97,7 +97,8 @@ class PermutationResult:
         "euclidean" has the largest difference in size, "whitened" is the sharpest contrast: the largest
         difference relative to the variance along it.
     monte_carlo : Interval
-        99 % interval of the p-value that infinitely many relabellings would give.
+        99 % interval of the p-value that infinitely many relabellings would give. For "adaptive" it is wider
+        than that of a count, since scores are fitted to the relabellings that are drawn.
 
     Examples
     --------

@@ -16,6 +16,7 @@ from princdiff.data.row_chunks import RowChunks
 from princdiff.data.samples import Samples
 from princdiff.labellings.execution import Checkpoint, resumed
 from princdiff.labellings.pvalues import (
+    SCORED,
     Interval,
     monte_carlo_interval,
     pareto_pvalue,
@@ -27,7 +28,7 @@ from princdiff.resume import fingerprint_of
 from princdiff.solvers.starts import marginal_divergences
 from princdiff.solvers.whitening import refuse_to_whiten
 from princdiff.statistics.adaptive import CellValues, ProductCells
-from princdiff.statistics.cells import Cell, combined, leading_cell
+from princdiff.statistics.cells import Cell, leading_cell, overall, parts_of_error
 from princdiff.statistics.direction_cells import SEARCH_ROWS, DirectionCells, adaptive_grid
 from princdiff.statistics.direction_grid import (
     Grid,
@@ -41,6 +42,7 @@ from princdiff.statistics.permutation_result import (
     PermutationResult,
 )
 from princdiff.statistics.permuted_problem import Labellings
+from princdiff.statistics.relation_cells import relation_cells
 from princdiff.statistics.scores import gamma_scores
 from princdiff.statistics.searched_rows import SearchRows, random_order
 
@@ -98,7 +100,7 @@ def _fixed_test(problem: Labellings, run: Run, options: PermutationOptions) -> P
     found = np.concatenate(values)
     statistics, best = _fixed_statistics(found, options)
     levels = found[:, :-1] if options.statistic == "paper" else found
-    result = _summarise(problem, grid.cells, levels, statistics, int(best[0]), options.tail)
+    result = _summarise(problem, grid.cells, levels, statistics, int(best[0]), tail=options.tail)
     if directions[0] is None:
         return result
     every = np.concatenate([part for part in directions if part is not None])
@@ -155,6 +157,7 @@ class _Adaptive:
             rows = SearchRows.of(problem.sizes, SEARCH_ROWS, random_order(problem.row_keys, labellings.seed))
         self.search = DirectionCells(labellings.samples, problem.divergence, self.grid, labellings.seed, rows)
         self.products: ProductCells | None = None
+        self.leading_feature: int | None = None
 
     def result(self, watch: Callable[[int, int], None] | None = None) -> PermutationResult:
         options = self.options
@@ -175,7 +178,7 @@ class _Adaptive:
                     bar.update(len(part))
                     watch(made, n_labellings)
                 found = self._cells(np.concatenate(values)[:stage], stage)
-                statistics = combined(found.scores, found.cells)
+                statistics = overall(found.values, found.scores, found.cells)
                 if options.early_stop is not None and _reached(statistics, options.early_stop):
                     break
             parts.close()
@@ -197,7 +200,10 @@ class _Adaptive:
         cells = [_direction_cell(metric, level) for metric, level in self.grid.cells]
         found = CellValues(cells, directions)
         scheme = labellings.scheme.first(n_labellings)
-        if self.plain:
+        if labellings.problem.scale == "within":
+            rows = np.asarray(labellings.samples.rows)
+            found += relation_cells(labellings.problem, rows, scheme, n_jobs)
+        elif self.plain:
             scores = _single_feature_scores(labellings, n_labellings, n_jobs)
             self.leading_feature = int(scores[0].argmax())
             found += CellValues([Cell("column", "one column", weight=3.0)], scores.max(axis=1, keepdims=True))
@@ -219,7 +225,7 @@ class _Adaptive:
         alone = permutation_pvalue(found.values)
         best = leading_cell(found.scores[0], alone, cells, len(statistics))
         result = _summarise(
-            self.labellings, [cell.key for cell in cells], found.values, statistics, best, self.options.tail
+            self.labellings, [cell.key for cell in cells], found.values, statistics, best, excess=SCORED
         )
         n_directions = len(self.grid.cells)
         kept = None
@@ -229,6 +235,7 @@ class _Adaptive:
             kept = every[np.arange(len(every)), place]
         return replace(
             result,
+            extrapolated_pvalue=self._extrapolated(found, result.pvalue),
             directions=kept,
             cells=cells,
             cell_scores=found.scores[0],
@@ -239,6 +246,15 @@ class _Adaptive:
                 cells[:n_directions], found.scores[0, :n_directions], self._observed(directions[0])
             ),
         )
+
+    def _extrapolated(self, found: CellValues, pvalue: float) -> float | None:
+        """Beyond 1 / (B + 1): the smallest of its parts', each over its share of the error."""
+        if self.options.tail != "pareto":
+            return None
+        statistics, shares = parts_of_error(found.values, found.scores, found.cells)
+        tails = [pareto_pvalue(line[0], line[1:]) for line in statistics.T]
+        known = [tail / share for tail, share in zip(tails, shares, strict=True) if tail is not None]
+        return min(pvalue, *known) if known else None
 
     def _observed(self, first: NDArray | None) -> NDArray[np.float64]:
         """The directions of the observed labelling in every cell; the first chunk has them, as a rule."""
@@ -363,7 +379,9 @@ def _summarise(
     values: NDArray[np.float64],
     statistics: NDArray[np.float64],
     best: int,
-    tail: str | None,
+    *,
+    tail: str | None = None,
+    excess: float = 0.0,
 ) -> PermutationResult:
     scheme = problem.scheme
     exact = scheme.exhaustive and len(statistics) == scheme.n_labellings
@@ -380,5 +398,9 @@ def _summarise(
         n_permutations=len(statistics) - 1,
         exact=exact,
         extrapolated_pvalue=pareto_pvalue(statistics[0], statistics[1:]) if tail == "pareto" else None,
-        monte_carlo=(Interval(pvalue, pvalue) if exact else monte_carlo_interval(pvalue, len(statistics))),
+        monte_carlo=(
+            Interval(pvalue, pvalue)
+            if exact
+            else monte_carlo_interval(pvalue, len(statistics), excess=excess)
+        ),
     )

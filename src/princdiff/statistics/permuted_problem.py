@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.data.column_ranks import normal_quantiles
 from princdiff.data.labels import Labels
 from princdiff.data.problem import Problem
 from princdiff.data.samples import Samples
@@ -34,7 +35,7 @@ class Labellings:
         samples = problem.samples
         if problem.scale == "within":
             rows = problem.dense_rows('scale="within"')
-            rows = standardised_within(rows, problem.codes, problem.weights)
+            rows = normal_scores_within(rows, problem.codes, seed)
             samples = Samples(rows, problem.scale, weights=problem.weights)
         return cls(problem, samples, scheme, seed)
 
@@ -89,15 +90,40 @@ class Labellings:
         return np.column_stack([values, held_out.argmax(axis=1)]), directions
 
 
-def standardised_within(
-    rows: NDArray, codes: NDArray[np.uint8], weights: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
-    """Rows with mean zero and unit variance in each observed group; constants become zero."""
+def normal_scores_within(rows: NDArray, codes: NDArray[np.uint8], seed: int) -> NDArray[np.float64]:
+    """Rows in which no feature differs on its own: normal scores of ranks in each observed group.
+
+    Every feature has the same distribution in all groups then, whatever it was before, so that relationships
+    between features alone may differ. Equal values are ranked at random: shared ranks would leave a trace of
+    how often values tie. Constants become zero.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_features)
+        Numbers.
+    codes : array of shape (n_rows,)
+        Observed groups.
+    seed : int
+        For the order of equal values.
+
+    Returns
+    -------
+    array of shape (n_rows, n_features)
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0], [2.0], [4.0], [30.0], [10.0], [20.0]])
+    >>> normal_scores_within(rows, np.array([0, 0, 0, 1, 1, 1]), 0).ravel().round(2)
+    array([-0.97,  0.  ,  0.97,  0.97, -0.97,  0.  ])
+    """
+    rng = np.random.default_rng(seed)
     result = np.zeros(rows.shape)
-    for group in np.unique(codes):
-        members = codes == group
-        part = Samples(
-            rows[members], "pooled", weights=None if weights is None else weights[members], dtype=np.float64
-        )
-        result[members] = part.feature_columns(np.arange(rows.shape[1])).T
+    members = [np.flatnonzero(codes == group) for group in np.unique(codes)]
+    for place in np.flatnonzero(np.ptp(rows, axis=0) > 0):
+        ties = rng.random(len(rows))
+        order = np.lexsort([ties, rows[:, place]])
+        rank = np.empty(len(rows))
+        rank[order] = np.arange(len(rows))
+        for own in members:
+            result[own, place] = normal_quantiles(rank[own])
     return result

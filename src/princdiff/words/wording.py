@@ -30,14 +30,15 @@ def headline(result: DifferenceResult) -> str:
     pvalue = format_pvalue(result)
     if np.isnan(result.pvalue):
         return f"The groups {names} were not tested."
+    how = " in how columns go together" if only_relations(result) else ""
     if not result.pvalue <= LEVEL:
-        return f"{_adjusted(result, 'No')} difference between {names} could be shown ({pvalue})."
+        return f"{_adjusted(result, 'No')} difference between {names}{how} could be shown ({pvalue})."
     if _undecided(result):
         return (
             f"Whether {names} differ was not decided in time: {result.test.n_permutations} of "
             f"{result.test.asked} relabellings can give no p-value below {pvalue[4:]}."
         )
-    return f"{_adjusted(result, 'The')} groups {names} differ ({pvalue}){_in_what(result)}."
+    return f"{_adjusted(result, 'The')} groups {names} differ{how} ({pvalue}){_in_what(result)}."
 
 
 def details(result: DifferenceResult) -> str:
@@ -45,9 +46,12 @@ def details(result: DifferenceResult) -> str:
     if np.isnan(result.pvalue):
         return distance_sentence(result)
     if not result.pvalue <= LEVEL:
-        return _together([_would_have_shown(result), _if_independent(result)])
+        shown = _NOT_ALONE if only_relations(result) else _would_have_shown(result)
+        return _together([shown, _if_independent(result)])
     if _undecided(result):
         return ""
+    if only_relations(result):
+        return _together([*_also(result), _NOT_ALONE, _if_independent(result)])
     # Where no direction led, how far apart they are along one says nothing; nor does a distance of nothing.
     nowhere = result.witness is not None or (second_contrast(result) is None and is_nothing(result.effect))
     apart = "" if nowhere else distance_sentence(result)
@@ -129,6 +133,22 @@ def _also(result: DifferenceResult) -> list[str]:
         return [result.test.leading or "The columns were not tested."]
     leading = result.test.leading or "No single column shows it on its own."
     return [leading, "No single column or pair of columns could be named with confidence."]
+
+
+# Of a comparison with scale="within".
+_NOT_ALONE = "What columns do on their own was not compared."
+
+
+def only_relations(result: DifferenceResult) -> bool:
+    """Whether only relationships between columns were compared."""
+    return bool(result.parameters.get("scale") == "within")
+
+
+def about_largest(result: DifferenceResult) -> str:
+    """What the columns with the largest differences are worth where no difference could be shown."""
+    if only_relations(result):
+        return "Columns by the size of their difference, which was not tested:"
+    return "Columns by the size of their difference, which may well be chance:"
 
 
 def _adjusted(result: DifferenceResult, first: str) -> str:
