@@ -47,6 +47,7 @@ def test_the_conda_recipe_renders_to_a_package_with_source_home_and_maintainers(
     )
     recipe = yaml.safe_load(page)
     home = PROJECT["project"]["urls"]["Homepage"]
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["repository-code"] == home
     assert recipe["about"]["home"] == home
     assert recipe["source"]["url"].startswith(home)
     assert recipe["source"]["url"].endswith(f"princdiff-{princdiff.__version__}.tar.gz")
