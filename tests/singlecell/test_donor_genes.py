@@ -18,6 +18,7 @@ from princdiff.singlecell.donor_genes import (
     GeneOptions,
     _discovery_rates,
     _GeneFamily,
+    _some_cells,
     donor_genes,
 )
 
@@ -217,3 +218,28 @@ def test_thinning_refuses_what_are_not_counts():
     cells.obs["kind"] = ["a", "b"] * 10
     with pytest.raises(ValueError, match=r"adata\.X holds neither counts nor log-normalised counts"):
         princdiff.tl.thin_counts(cells, "kind")
+
+
+def test_counting_leaves_the_callers_values_as_they_are():
+    cells = simulated(8, null=True, n_cells=20)
+    before = cells.X.copy()
+    counted = cells.layers["counts"].copy()
+    cell_counts(cells.X)
+    princdiff.tl.thin_counts(cells, "status")
+    princdiff.tl.thin_counts(cells, "status", layer="counts")
+    assert (cells.X != before).nnz == 0 and (cells.layers["counts"] != counted).nnz == 0
+
+
+def test_many_cells_of_a_donor_are_read_in_part_for_correlations():
+    """Evenly over the depths, whatever the order of the cells."""
+    rng = np.random.default_rng(0)
+    depth, own = rng.lognormal(size=5000), rng.random(5000) < 0.6
+    taken = _some_cells(depth, own)
+    assert len(taken) == len(set(taken)) == 1000 and own[taken].all()
+    quantiles = np.linspace(0, 1, 11)
+    np.testing.assert_allclose(
+        np.quantile(depth[taken], quantiles), np.quantile(depth[own], quantiles), rtol=0.03
+    )
+    order = rng.permutation(5000)
+    again = order[_some_cells(depth[order], own[order])]
+    assert set(again) == set(taken)

@@ -16,6 +16,8 @@ from princdiff.singlecell.anndata_input import check_anndata, obs_column, take_m
 
 # How far what is taken for a count may be from a whole number, and the share of values that must be so near.
 _NEAR, _WHOLE = 0.05, 0.99
+# Values that are looked at for this, evenly over the cells.
+_LOOKED_AT = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -62,23 +64,32 @@ def cell_counts(values: Any) -> CellCounts:
     (array([[1., 0., 3.],
            [2., 1., 7.]]), 2.5)
     """
-    rows = sp.csr_matrix(values, dtype=np.float64, copy=True)
-    rows.eliminate_zeros()
-    if np.array_equal(rows.data, np.rint(rows.data)):
-        depth = np.asarray(rows.sum(axis=1)).ravel()
+    rows = sp.csr_matrix(values)
+    if not rows.data.all():
+        rows = rows.copy()
+        rows.eliminate_zeros()
+    looked_at = rows.data[:: max(1, rows.nnz // _LOOKED_AT)]
+    if np.array_equal(looked_at, np.rint(looked_at)) and np.array_equal(rows.data, np.rint(rows.data)):
+        depth = np.asarray(rows.sum(axis=1, dtype=np.float64)).ravel()
         return CellCounts(rows, _relative(depth))
-    rows.data = np.expm1(rows.data)
+    data = np.expm1(rows.data)
     counted = np.diff(rows.indptr)
     filled = np.flatnonzero(counted)
-    smallest = np.ones(len(counted))
+    smallest = np.ones(len(counted), dtype=data.dtype)
     if len(filled):
-        smallest[filled] = np.minimum.reduceat(rows.data, rows.indptr[filled])
-    whole = rows.data / np.repeat(smallest, counted)
-    near = np.abs(whole - np.rint(whole)) <= _NEAR * np.maximum(1.0, 1e-4 * whole)
+        smallest[filled] = np.minimum.reduceat(data, rows.indptr[filled])
+    whole = data / np.repeat(smallest, counted)
+    some = whole[:: max(1, rows.nnz // _LOOKED_AT)]
+    near = np.abs(some - np.rint(some)) <= _NEAR * np.maximum(1.0, 1e-4 * some)
     if rows.nnz == 0 or near.mean() < _WHOLE:
-        return CellCounts(rows, np.ones(len(counted)))
-    rows.data = np.rint(whole)
-    return CellCounts(rows, _relative(np.where(counted > 0, 1 / smallest, 0.0)))
+        return CellCounts(_with_data(rows, data), np.ones(len(counted)))
+    depth = np.where(counted > 0, 1 / smallest.astype(np.float64), 0.0)
+    return CellCounts(_with_data(rows, np.rint(whole, out=whole)), _relative(depth))
+
+
+def _with_data(rows: sp.csr_matrix, data: NDArray) -> sp.csr_matrix:
+    """Other values at the same places."""
+    return sp.csr_matrix((data, rows.indices, rows.indptr), shape=rows.shape)
 
 
 def _relative(depth: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -138,7 +149,7 @@ def thin_counts(
     )
     groups = obs_column(adata, groupby, "groupby").astype(str).to_numpy()
     matrix = take_matrix(adata, layer, None, None)
-    counts = cell_counts(matrix.values).counts
+    counts = cell_counts(matrix.values).counts.copy()
     if not np.array_equal(counts.data, np.rint(counts.data)):
         raise ValueError(
             f"{matrix.label} holds neither counts nor log-normalised counts; name a layer that does: layer="

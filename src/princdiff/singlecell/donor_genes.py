@@ -31,6 +31,8 @@ _FEWEST_COUNTS = 30
 _MOST_PAIRED, _PAIRED_SHARE = 900, 0.25
 # Relabellings of pairs, and pairs whose p-values are counted: a single pair can be named with a hundred.
 _PAIR_LABELLINGS, _MOST_COUNTED = 199, 2000
+# Cells of a donor from which its correlations are estimated at most; donors differ by more than these err.
+_MOST_CORRELATED = 1000
 # Overdispersion by which residuals are scaled; correlations do not depend on it much.
 _USUAL_DISPERSION = 0.5
 # Cells of a donor below which variability and co-expression are not estimated.
@@ -166,11 +168,11 @@ def compare_genes(cells: CellCounts, donors: Donors, options: GeneOptions) -> Co
     ComparedGenes
     """
     counts, depth = cells.counts, cells.depth
-    shown = np.asarray((counts > 0).sum(axis=0)).ravel()
+    shown = np.bincount(counts.indices, minlength=counts.shape[1])
     tested = np.flatnonzero(shown >= max(FEWEST_CELLS, LEAST_SHARE * counts.shape[0]))
     if not len(tested):
         return ComparedGenes([], tested, np.zeros(0))
-    sums = _DonorSums.of(counts[:, tested], depth, donors)
+    sums = _DonorSums.of(counts, depth, donors, tested)
     units = donors.units(max(options.n_permutations, FEWEST_PERMUTATIONS), options.seed)
     level = sums.log_means.mean(axis=0)
     even = without_trend(sums.log_means, level)
@@ -314,18 +316,22 @@ class _DonorSums:
     by_depth: NDArray[np.float64]
 
     @classmethod
-    def of(cls, counts: sp.csr_matrix, depth: NDArray[np.float64], donors: Donors) -> _DonorSums:
+    def of(
+        cls, counts: sp.csr_matrix, depth: NDArray[np.float64], donors: Donors, genes: NDArray[np.intp]
+    ) -> _DonorSums:
+        """Sums of some genes."""
         n_cells = len(depth)
-        member = sp.csr_matrix(
-            (np.ones(n_cells), (donors.of_cell, np.arange(n_cells))), shape=(len(donors.codes), n_cells)
-        )
+        shape, places = (len(donors.codes), n_cells), (donors.of_cell, np.arange(n_cells))
+        member = sp.csr_matrix((np.ones(n_cells), places), shape=shape)
+        deep = sp.csr_matrix((depth, places), shape=shape)
+        squares = sp.csr_matrix((counts.data**2, counts.indices, counts.indptr), shape=counts.shape)
         return cls(
             np.asarray(member.sum(axis=1)).ravel(),
             member @ depth,
             member @ depth**2,
-            (member @ counts).toarray(),
-            (member @ counts.multiply(counts)).toarray(),
-            (member @ sp.diags(depth) @ counts).toarray(),
+            (member @ counts).toarray()[:, genes],
+            (member @ squares).toarray()[:, genes],
+            (deep @ counts).toarray()[:, genes],
         )
 
     @property
@@ -362,19 +368,31 @@ def _correlations(
     counts: sp.csr_matrix, depth: NDArray[np.float64], donors: Donors
 ) -> tuple[NDArray, NDArray[np.intp]]:
     """Correlations within donors of all pairs of genes, on Fisher's scale, and the pairs."""
-    values = counts.toarray()
+    taken = np.concatenate([_some_cells(depth, donors.of_cell == row) for row in range(len(donors.codes))])
+    depth, of_cell = depth[taken], donors.of_cell[taken]
+    values = counts[taken].toarray().astype(np.float32)
+    depth = depth.astype(np.float32)
     expected = depth[:, None] * (values.sum(axis=0) / depth.sum())
     # Residuals of counts: logarithms of few counts follow the depth of their cell.
     values = (values - expected) / np.sqrt(expected + _USUAL_DISPERSION * expected**2)
     first, second = np.triu_indices(values.shape[1], 1)
     found = np.empty((len(donors.codes), len(first)), dtype=np.float32)
     for row in range(len(donors.codes)):
-        own = values[donors.of_cell == row]
+        own = values[of_cell == row]
         own = own - own.mean(axis=0)
         length = np.sqrt((own**2).sum(axis=0))
         own = own / np.where(length > 0, length, 1.0)
         found[row] = np.arctanh(np.clip((own.T @ own)[first, second], -0.999, 0.999))
     return found, np.column_stack([first, second])
+
+
+def _some_cells(depth: NDArray[np.float64], own: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Cells of a donor, or as many of them as tell its correlations well enough, evenly over their depths."""
+    cells = np.flatnonzero(own)
+    if len(cells) <= _MOST_CORRELATED:
+        return cells
+    places = np.linspace(0, len(cells) - 1, _MOST_CORRELATED).astype(np.intp)
+    return np.sort(cells[np.argsort(depth[cells], kind="stable")[places]])
 
 
 def _difference(values: NDArray[np.float64], donors: Donors) -> NDArray[np.float64]:
