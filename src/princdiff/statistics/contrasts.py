@@ -88,7 +88,7 @@ class LineSums:
     Attributes
     ----------
     weights : list of arrays of shape (n_labellings, 1)
-        Of every group.
+        Of every group; none where they are the same under every labelling.
     sums : list of arrays of shape (n_labellings, n_columns)
         Of every group but the last.
     scales : array of shape (n_columns,)
@@ -226,13 +226,10 @@ class Contrasts:
         scales : array of shape (n_columns, n_functions)
             What the functions were multiplied by.
         """
-        prepared = np.empty((len(self._moved), scales.size + 1), dtype=np.float32)
-        prepared[:, 0] = self._moved
-        prepared[:, 1:] = entries.spread_out(table).reshape(len(prepared), -1)
-        weights, sums = self._weights_and_sums(prepared)
+        sums = self._sums(entries.spread_out(table).reshape(self.labellings.n_rows, -1))
         squares = entries.tables.counts[:, None] * table**2
         powers = np.stack([entries.tables.added(one).ravel() for one in (squares, squares * table**2)])
-        return LineSums(weights, sums, scales.ravel(), None, powers[:, None])
+        return LineSums([], sums, scales.ravel(), None, powers[:, None])
 
     @cached_property
     def drawing(self) -> Drawing:

@@ -221,7 +221,7 @@ def line_scores(
     >>> codes = np.repeat([0, 1], 50).astype(np.uint8)
     >>> contrasts = Contrasts(Relabellings(Scheme(codes, 99, seed=0), 2))
     >>> line_scores([codes + np.arange(100) % 7], 1, contrasts)[0].round(1)
-    array([3.7], dtype=float32)
+    array([4.3], dtype=float32)
     """
     labellings, found = contrasts.labellings, []
     tabulated = contrasts.one_by_one and not labellings.scheme.conditional
