@@ -185,7 +185,7 @@ ELSEWHERE = {
 }
 ELSEWHERE |= {"Profile", "PDA", "SPARDA", "PairedPDA", "DifferenceResult.plot_witness"}
 # A column must differ in some batch, and cells must be of several types: see tests of these.
-ELSEWHERE |= {"BatchesResult.plot_column", "get.pda_cell_types_df"}
+ELSEWHERE |= {"BatchesResult.plot_column", "get.pda_cell_types_df", "Watch"}
 
 
 def public_functions():

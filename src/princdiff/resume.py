@@ -57,7 +57,9 @@ def _advice(path: Path, error: Exception) -> str:
     return "delete it to start anew" if ours else "it is another file and stays as it is: give another path"
 
 
-def read_finished(path: Path, depends_on: Mapping[str, str]) -> tuple[dict[str, NDArray], Any]:
+def read_finished(
+    path: Path, depends_on: Mapping[str, str], what: str = "checkpoint"
+) -> tuple[dict[str, NDArray], Any]:
     """Arrays and plain data that `write_finished` kept; files of another run and damaged ones are refused."""
     try:
         with np.load(path, allow_pickle=False) as stored:
@@ -69,16 +71,15 @@ def read_finished(path: Path, depends_on: Mapping[str, str]) -> tuple[dict[str, 
         # An archive with a flipped bit fails in a dozen ways; all of them mean the same.
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise ValueError(
-            f"checkpoint {str(path)!r} is cut off, damaged or no checkpoint ({reason}); "
-            f"{_advice(path, error)}"
+            f"{what} {str(path)!r} is cut off, damaged or no {what} ({reason}); {_advice(path, error)}"
         ) from error
     if checksum != _checksum(text, arrays):
-        raise ValueError(f"checkpoint {str(path)!r} is damaged; delete it to start anew")
+        raise ValueError(f"{what} {str(path)!r} is damaged; delete it to start anew")
     known = {**dict.fromkeys(depends_on), **found}
     differing = [name for name, value in known.items() if value != depends_on.get(name)]
     if differing:
         raise ValueError(
-            f"checkpoint {str(path)!r} belongs to another run, which differs in {', '.join(differing)}; "
+            f"{what} {str(path)!r} belongs to another run, which differs in {', '.join(differing)}; "
             "give another path, or delete it to start anew"
         )
     return arrays, more

@@ -36,7 +36,13 @@ def column(values, named, lead, change="mean 2 → 5"):
             "since may, in all 3 batches; 7 in july, the last batch.",
         ),
         ([2, 2, 7], [False, False, True], 2, ["", "", ""], "in july, the last batch."),
-        ([2, 7, 2], [False, True, False], 1, ["", "", ""], "in june only; 2 in july, the last batch."),
+        (
+            [2, 7, 2],
+            [False, True, False],
+            1,
+            ["", "", ""],
+            "in june, and not shown again; 2 in july, the last batch.",
+        ),
         (
             [5, 2, 7],
             [True, False, True],
@@ -86,6 +92,8 @@ def test_values_are_those_of_the_rows(year, watched):
     np.testing.assert_allclose(watched.over_time("plan")["value"], trials)
     with pytest.raises(ValueError, match="'month' differs in no batch; those that do are size, open, plan"):
         watched.over_time("month")
+    with pytest.raises(ValueError, match="column must be"):
+        watched.over_time([])
 
 
 def test_a_level_without_a_feature_of_its_own(year):

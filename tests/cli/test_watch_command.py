@@ -142,3 +142,55 @@ def test_errors_are_one_line(months, arguments, message, capsys):
     written("other.csv", "a,b\n1,2\n3,4\n")
     assert main(["watch", *arguments]) == 2
     assert message in one_line_error(capsys)
+
+
+# A watch that goes on.
+
+
+def test_a_watch_goes_on_from_its_file(months, capsys):
+    rule = ["--state", "drift.watch", "--fail-below", "0.05"]
+    assert main(["watch", "m1.csv", "m2.csv", "m3.csv", *rule]) == 0
+    assert "none of 2 new batches differs by the rule given" in " ".join(capsys.readouterr().out.split())
+    # The reference and batches that were seen may be given again.
+    assert main(["watch", "m1.csv", "m2.csv", "m5.csv", *rule, "--json", "out.json"]) == 1
+    assert "Decision: m5 differs by the rule given" in capsys.readouterr().out
+    stored = json.loads(Path("out.json").read_text())
+    assert [batch["batch"] for batch in stored["batches"]] == ["m2", "m3", "m5"] and stored["began"] == "m5"
+    # What is known is no news.
+    assert main(["watch", "m5.csv", *rule, "--html", "page.html", "--save", "all.json"]) == 0
+    assert "no batch was added" in capsys.readouterr().out
+    assert "m5" in Path("page.html").read_text() and "Each batch against" not in Path("page.html").read_text()
+    assert main(["watch", "m4.csv", "--state", "drift.watch", "--quiet"]) == 0
+    assert capsys.readouterr().out.startswith("1 of 4 batches differs from m1; the first is m5")
+
+
+def test_a_watch_of_one_table_with_dates(months, capsys):
+    command = ["watch", "all.csv", "--time", "day", "--reference", "2", "--state", "drift.watch", "--quiet"]
+    assert main(command) == 0
+    first = capsys.readouterr().out
+    assert first.startswith("1 of 3 batches differs from 2024-01 to 2024-02; the first is 2024-05")
+    # The same table again adds nothing.
+    assert main(command) == 0 and capsys.readouterr().out == first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["m2.csv", "--min-effect", "1", "--fail-below", "0.05"], "--min-effect has no meaning with --state"),
+        (["m2.csv", "--fail-below", "0.01"], "this watch has begun with 0.05, which cannot change"),
+        (["m2.csv", "--exclude", "age"], "were settled when the watch began"),
+        (["-"], "give no standard input"),
+        (["m2.csv", "--save", "drift.watch"], "the output of"),
+    ],
+)
+def test_what_a_watch_refuses(months, capsys, arguments, message):
+    assert main(["watch", "m1.csv", "m2.csv", "--state", "drift.watch", "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["watch", *arguments, "--state", "drift.watch"]) == 2
+    assert message in one_line_error(capsys)
+
+
+def test_a_watch_cannot_begin_without_batches(months, capsys):
+    assert main(["watch", "m1.csv", "--state", "drift.watch"]) == 2
+    assert "the watch has begun; give batches to look at" in one_line_error(capsys)
+    assert main(["watch", "m2.csv", "--state", "drift.watch", "--quiet"]) == 0

@@ -2,5 +2,6 @@
 
 from princdiff.batches.batches_result import BatchesResult
 from princdiff.batches.comparing import compare_batches
+from princdiff.batches.watching import Watch
 
-__all__ = ["BatchesResult", "compare_batches"]
+__all__ = ["BatchesResult", "Watch", "compare_batches"]

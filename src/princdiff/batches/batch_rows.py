@@ -62,7 +62,7 @@ def plan_of_list(batches: Any, reference: Any) -> BatchPlan:
         )
     else:
         tables = list(batches)
-        named = dict(zip(_batch_names(tables), tables, strict=True))
+        named = dict(zip(batch_names(tables), tables, strict=True))
     if isinstance(reference, int) or (isinstance(reference, str) and reference in named):
         key = reference if isinstance(reference, str) else next(iter(named))
         if isinstance(reference, int) and reference != 1:
@@ -84,7 +84,7 @@ def plan_of_list(batches: Any, reference: Any) -> BatchPlan:
     return BatchPlan(read(reference, "the reference"), name, [], named, [])
 
 
-def _batch_names(tables: Sequence[Any]) -> list[str]:
+def batch_names(tables: Sequence[Any]) -> list[str]:
     """Files are called by their names, or by their paths where names repeat; other tables by their number."""
     names = [
         stem(Path(table)) if isinstance(table, (str, Path)) else f"batch {number}"

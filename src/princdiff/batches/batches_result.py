@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LEVEL = 0.05
+SKIPPED = "Batches not compared"
 KIND = "princdiff comparison of batches"
 FORMAT = 1
 

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from princdiff.batches.batch_rows import PERIODS, BatchPlan, plan_in_time, plan_of_list
-from princdiff.batches.batches_result import LEVEL, BatchesResult
+from princdiff.batches.batches_result import LEVEL, SKIPPED, BatchesResult
 from princdiff.batches.over_time import columns_over_time, short_batches
 from princdiff.comparison import check_options, compare
 from princdiff.data import parameters
@@ -35,7 +35,6 @@ from princdiff.tables.readers import read
 _PARTS = 5
 _FEWEST_ROWS = 2
 _NAMED = 3
-SKIPPED = "Batches not compared"
 
 
 def compare_batches(

@@ -13,7 +13,7 @@ from princdiff.result import DifferenceResult
 from princdiff.words.readable_figures import numbers, percentages
 
 # Standard errors to both sides of the reference between which values of an unchanged column usually lie.
-_USUAL = 1.96
+USUAL = 1.96
 # A batch with less than this part of the usual number of rows is called short.
 _FEW = 0.5
 _SPARKS = "▁▂▃▄▅▆▇█"
@@ -86,7 +86,7 @@ class ColumnOverTime:
 
     def texts(self, *values: float) -> list[str]:
         """Values as they are read, with as many digits as tell them apart."""
-        return percentages(values) if self.is_share else numbers(values)
+        return texts_of(values, self.is_share)
 
     def sparkline(self, drawn: bool = True) -> str:
         """The values as signs of different heights; "" where these cannot be written."""
@@ -126,13 +126,18 @@ class ColumnOverTime:
         if all(since):
             return f"{what} since {first}, in {_all_of(len(since))}{last}."
         if sum(since) == 1:
-            return f"{what} in {first} only{last}."
+            return f"{what} in {first}, and not shown again{last}."
         return (
             f"{what} in {first}, and again in {sum(since) - 1} of the {len(since) - 1} batches since{last}."
         )
 
     def _text(self, place: int) -> str:
         return self.texts(self.reference, float(self.values[place]))[1]
+
+
+def texts_of(values: Sequence[float], is_share: bool) -> list[str]:
+    """Values, or shares, as they are read, with as many digits as tell them apart."""
+    return percentages(values) if is_share else numbers(values)
 
 
 def _all_of(count: int) -> str:
@@ -180,8 +185,8 @@ def _followed(column: str, parts: Sequence[_Part], named: list[bool], lead: int)
         is_share,
         reference,
         np.array(known),
-        reference - _USUAL * error,
-        reference + _USUAL * error,
+        reference - USUAL * error,
+        reference + USUAL * error,
         named,
         str(row["change"]),
         float(row["effect"]),

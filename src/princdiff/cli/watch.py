@@ -25,6 +25,7 @@ from princdiff.cli.streams import (
     source,
     warnings_as_notes,
 )
+from princdiff.cli.watch_state import decided, remember_defaults, watched
 
 if TYPE_CHECKING:
     from princdiff.batches import BatchesResult
@@ -34,6 +35,8 @@ examples:
   princdiff watch reference.csv batches/*.csv --missing impute
   princdiff watch orders.csv --time ordered_at --every week --reference 8
   princdiff watch orders.csv --time ordered_at --reference 2024-01 --fail-below 0.01 --min-effect auto
+  princdiff watch reference.csv monday.csv --state drift.watch --fail-below 0.05     # and the next day:
+  princdiff watch tuesday.csv --state drift.watch --fail-below 0.05
 
 exit codes: 0 no batch differs by the rule given, or no rule; 1 some batch does; 2 bad input; 130 interrupted
 """
@@ -47,7 +50,8 @@ def add(commands: argparse._SubParsersAction) -> None:
         "compare batches over time with a reference: when did a change begin, and in what",
         _EXAMPLES,
         usage="princdiff watch REFERENCE BATCH [BATCH ...] [options]\n"
-        "       princdiff watch TABLE --time COL [--every month] [--reference 2024-01] [options]",
+        "       princdiff watch TABLE --time COL [--every month] [--reference 2024-01] [options]\n"
+        "       princdiff watch [REFERENCE] BATCH [BATCH ...] --state FILE [options]",
     )
     parser.set_defaults(run=_run)
     parser.add_argument("file", metavar="REFERENCE", help="what batches are compared with, or one table")
@@ -67,6 +71,11 @@ def add(commands: argparse._SubParsersAction) -> None:
     add_table_options(parser.add_argument_group("rows and columns"), grouped=False)
     add_method_options(parser.add_argument_group("method"))
     files = parser.add_argument_group("output")
+    files.add_argument(
+        "--state",
+        metavar="FILE",
+        help="watch for ever: keep what was seen in FILE, look at new batches only, promise over all to come",
+    )
     files.add_argument(
         "--html", metavar="FILE", help="write a page: what is new, each column over time, each batch"
     )
@@ -96,22 +105,29 @@ def add(commands: argparse._SubParsersAction) -> None:
         type=types.effect_or_auto,
         help="... and its effect is at least this; auto: above those within the reference",
     )
+    remember_defaults(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     check_outputs(
-        {f"--{name}": getattr(arguments, name) for name in ("html", "save", "plot", "csv", "json")},
+        {f"--{name}": getattr(arguments, name) for name in ("html", "save", "plot", "csv", "json", "state")},
         [arguments.file, *arguments.batches],
         charts=False,
     )
     from princdiff.batches import compare_batches
 
     caught: list[str] = []
+    new: list[str] = []
     with warnings_as_notes(caught):
-        result = compare_batches(**_sources(arguments), **_options(arguments))
+        if arguments.state is None:
+            result = compare_batches(**_sources(arguments), **_options(arguments))
+        else:
+            result, new, _ = watched(arguments)
     notes = distinct([*result.notes, *_time_notes(result)])
-    decision = None if arguments.fail_below is None else _decide(result, arguments)
+    decision = None
+    if arguments.fail_below is not None:
+        decision = _decide(result, arguments) if arguments.state is None else _decide_new(result, new)
     if decision is not None:
         result = replace(result, decision=decision.sentence)
     _print_answer(result, notes, decision, arguments)
@@ -125,7 +141,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    if arguments.time is None and not arguments.batches:
+    if arguments.time is None and not arguments.batches and arguments.state is None:
         raise ValueError("one file alone has no batches: give more files, or --time COLUMN")
     if arguments.time is not None and arguments.batches:
         raise ValueError("give batches as files, or one file with --time, not both")
@@ -135,7 +151,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ValueError("--min-effect is a part of the rule of --fail-below, which is missing")
     if [arguments.file, *arguments.batches].count(STANDARD_STREAM) > 1:
         raise ValueError("the standard input can be read once only: give - for one of the files")
-    if arguments.fail_below is not None:
+    if arguments.fail_below is not None and arguments.state is None:
         count, batches = arguments.n_permutations, max(1, len(arguments.batches))
         if batches / (count + 1) >= arguments.fail_below:
             enough = int(batches / arguments.fail_below + 1e-9)
@@ -151,15 +167,20 @@ def _sources(arguments: argparse.Namespace) -> dict[str, Any]:
             "batches": [source(path) for path in arguments.batches],
             "reference": source(arguments.file),
         }
-    reference = arguments.reference
-    if reference is not None and reference.isdigit() and len(reference) < 4:
-        reference = int(reference)
     return {
         "batches": source(arguments.file),
         "time": arguments.time,
         "every": arguments.every,
-        "reference": reference,
+        "reference": periods_of_reference(arguments),
     }
+
+
+def periods_of_reference(arguments: argparse.Namespace) -> int | str | None:
+    """How many of the first periods are the reference, or the name of one."""
+    reference: str | None = arguments.reference
+    return (
+        int(reference) if reference is not None and reference.isdigit() and len(reference) < 4 else reference
+    )
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -180,7 +201,7 @@ def _time_notes(result: BatchesResult) -> list[str]:
 def _print_answer(
     result: BatchesResult, notes: list[str], decision: _Decision | None, arguments: argparse.Namespace
 ) -> None:
-    from princdiff.batches.comparing import SKIPPED
+    from princdiff.batches.batches_result import SKIPPED
     from princdiff.printable import printable
     from princdiff.show.batch_views import batches_lines
 
@@ -290,6 +311,13 @@ def _decide(result: BatchesResult, arguments: argparse.Namespace) -> _Decision:
         reason=f"{words}: {rule}",
         caution=_caution(result, arguments),
     )
+
+
+def _decide_new(result: BatchesResult, new: list[str]) -> _Decision:
+    """The outcome of a watch that goes on: does any batch differ that came with this run."""
+    differ, reason = decided(result, new, result.alpha)
+    code = DIFFERENT if differ else SAME
+    return _Decision("failed" if differ else "passed", code, result.alpha, None, differ, reason, "")
 
 
 def _caution(result: BatchesResult, arguments: argparse.Namespace) -> str:

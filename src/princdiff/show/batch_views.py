@@ -11,6 +11,8 @@ from princdiff.show.screen import Screen, TextColumn, bar, drawn_table, shorten
 # Columns in the text of a terminal, and values in a line of signs.
 _TOLD = 10
 _SPARKS = 60
+# Batches in the table of a terminal.
+_LINES = 40
 
 if TYPE_CHECKING:
     from princdiff.batches import BatchesResult
@@ -33,12 +35,15 @@ def batches_lines(result: BatchesResult, screen: Screen, notes: Sequence[str] | 
     list of str
     """
     lines = [screen.bold(line) for line in screen.prose(result.headline())]
-    frame = result.frame
+    frame = result.frame.tail(_LINES)
+    earlier = len(result.frame) - len(frame)
     largest = max([*frame["effect"].dropna(), *[edge for edge in result.band if edge == edge], 1e-12])
     width = max(8, min(30, screen.width // 4))
     marks = [
         "; ".join(filter(None, ["differs" if differs else "too small" if small else "", short and "short"]))
-        for differs, small, short in zip(frame["differs"], result.too_small, frame["short"], strict=True)
+        for differs, small, short in zip(
+            frame["differs"], result.too_small.tail(_LINES), frame["short"], strict=True
+        )
     ]
     names = [shorten(printable(name), 30) for name in frame["batch"]]
     room = max(10, screen.width - max(map(len, names)) - width - 45)
@@ -52,6 +57,13 @@ def batches_lines(result: BatchesResult, screen: Screen, notes: Sequence[str] | 
         TextColumn("columns", [shorten(printable(", ".join(names)), room) for names in frame["columns"]]),
     ]
     lines += ["", *drawn_table(columns, screen)]
+    if earlier:
+        count = int(result.frame["differs"].head(earlier).sum())
+        lines.append(f"{earlier} earlier batches are not shown, of which {count or 'none'} differ.")
+    if not result.results:
+        lines += screen.prose(
+            "Effect: the largest move of any column, in standard deviations, chance included."
+        )
     if result.band[1] == result.band[1]:
         lines += screen.prose(
             f"Effects are in standard deviations; parts of {result.reference} differ from the rest by up "
