@@ -28,8 +28,10 @@ def test_weekday_and_hour_are_news_unless_batches_are_shorter(every, left_out):
 
 
 def test_clocks_of_two_zones():
-    months = (DATES - pd.Timedelta(hours=5)).month
-    assert calendar_columns(pd.DataFrame({"month": months}), DATES, "month") == ["month"]
+    local = DATES - pd.Timedelta(hours=5)
+    frame = pd.DataFrame({"month": local.month, "day": local.day, "hour": local.hour})
+    assert calendar_columns(frame, DATES, "month") == ["month", "day"]
+    assert calendar_columns(frame, DATES, "hour") == ["month", "day", "hour"]
 
 
 def test_what_is_no_calendar():

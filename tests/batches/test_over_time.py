@@ -72,6 +72,18 @@ def test_sparklines():
     assert column([2, 9], [False] * 2, 0).sparkline(drawn=False) == ""
 
 
+def test_the_measure_is_said_where_something_else_changed():
+    one = column([5, 6], [True, True], 0, "median 2 → 4")
+    assert one.sentence(["may", "june"], ["", ""]).endswith(
+        "in both batches; mean 6 in june, the last batch."
+    )
+
+
+def test_a_short_batch_sets_no_scale():
+    assert column([2, 3, 90], [False] * 3, 0).sparkline() == "▁▁█"
+    assert column([2, 3, 90], [False] * 3, 0).sparkline(short=["", "", "cut"]) == "▁██"
+
+
 def test_short_batches():
     assert short_batches([100, 49, 51, 120], [120], [""] * 4) == ["", "49 rows", "", ""]
     assert short_batches([10], [100], ["ends at 12:00"]) == ["10 rows and ends at 12:00"]

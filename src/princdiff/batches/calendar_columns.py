@@ -8,8 +8,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-# Of the rows, how many have to agree: clocks of two zones disagree in a few hours of the last day.
+# Of the rows, how many have to agree: summer time moves a few over midnight.
 _AGREE = 0.95
+# Hours by which the clock of a column may differ from that of the date; rows that are looked at.
+_CLOCKS = (0, *range(-12, 0), *range(1, 15))
+_LOOKED_AT = 5_000
 # Of two periods a mark would look like a change.
 _FEWEST_PERIODS = 3
 
@@ -37,26 +40,39 @@ def calendar_columns(frame: pd.DataFrame, dates: pd.DatetimeIndex, every: str) -
     >>> calendar_columns(frame, dates, "week")
     ['month']
     """
-    parts = {
-        "year": dates.year,
-        "quarter": dates.quarter,
-        "month": dates.month,
-        "week": dates.isocalendar()["week"],
-        "day of the year": dates.dayofyear,
-        "day": dates.day,
+    numbers = [name for name in frame if pd.api.types.is_numeric_dtype(frame[name])]
+    if not numbers or not len(dates):
+        return []
+    rows = np.unique(np.linspace(0, len(dates) - 1, _LOOKED_AT).astype(int))
+    values = {
+        str(name): frame[name].iloc[rows].to_numpy(dtype=np.float64, na_value=np.nan) for name in numbers
     }
+    found: set[str] = set()
+    for hours in _CLOCKS:
+        parts = _parts(dates[rows] + pd.Timedelta(hours=hours), every)
+        found |= {name for name, own in values.items() if name not in found and _is_part(own, parts)}
+    return [name for name in values if name in found]
+
+
+def _parts(dates: pd.DatetimeIndex, every: str) -> list[NDArray[np.float64]]:
+    """What a calendar says of dates."""
+    parts = [
+        dates.year,
+        dates.quarter,
+        dates.month,
+        dates.isocalendar()["week"],
+        dates.dayofyear,
+        dates.day,
+    ]
     if every in ("day", "hour"):
-        parts |= {"weekday": dates.dayofweek, "weekday from Sunday": (dates.dayofweek + 1) % 7}
+        # Weeks begin on Monday or on Sunday.
+        parts += [dates.dayofweek, (dates.dayofweek + 1) % 7]
     if every == "hour":
-        parts["hour"] = dates.hour
-    known = [np.asarray(values, dtype=np.float64) for values in parts.values()]
-    return [str(name) for name in frame if _is_part(frame[name], known)]
+        parts.append(dates.hour)
+    return [np.asarray(values, dtype=np.float64) for values in parts]
 
 
-def _is_part(values: pd.Series, parts: Sequence[NDArray[np.float64]]) -> bool:
-    if not len(values) or not pd.api.types.is_numeric_dtype(values):
-        return False
-    numbers = pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan)
+def _is_part(numbers: NDArray[np.float64], parts: Sequence[NDArray[np.float64]]) -> bool:
     known = numbers[np.isfinite(numbers)]
     # A constant is like the year of a table of one year, but says nothing of when, and is left out as such.
     if not len(known) or known.min() == known.max():

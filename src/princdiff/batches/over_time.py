@@ -88,13 +88,21 @@ class ColumnOverTime:
         """Values as they are read, with as many digits as tell them apart."""
         return texts_of(values, self.is_share)
 
-    def sparkline(self, drawn: bool = True) -> str:
+    def ends(self, short: Sequence[str] = ()) -> tuple[float, float]:
+        """The smallest and the largest value that count: a short batch does not set a scale."""
+        whole = [value for place, value in enumerate(self.values.tolist()) if not (short and short[place])]
+        known = [value for value in (self.reference, *whole) if not math.isnan(value)]
+        return min(known, default=0.0), max(known, default=0.0)
+
+    def sparkline(self, drawn: bool = True, short: Sequence[str] = ()) -> str:
         """The values as signs of different heights; "" where these cannot be written."""
         if not drawn:
             return ""
-        known = [value for value in (self.reference, *self.values.tolist()) if not math.isnan(value)]
-        low, wide = min(known, default=0.0), max(np.ptp(known), 1e-300) if known else 1.0
-        places = [0 if math.isnan(v) else round((len(_SPARKS) - 1) * (v - low) / wide) for v in self.values]
+        low, high = self.ends(short)
+        wide, top = max(high - low, 1e-300), len(_SPARKS) - 1
+        places = [
+            0 if math.isnan(v) else round(top * (min(max(v, low), high) - low) / wide) for v in self.values
+        ]
         return "".join(
             " " if math.isnan(value) else _SPARKS[place]
             for place, value in zip(places, self.values, strict=True)
@@ -132,7 +140,9 @@ class ColumnOverTime:
         )
 
     def _text(self, place: int) -> str:
-        return self.texts(self.reference, float(self.values[place]))[1]
+        # What changed most may be a quantile, of which only the batch that speaks is known.
+        what = "" if self.is_share or self.change.startswith(self.measure) else f"{self.measure} "
+        return what + self.texts(self.reference, float(self.values[place]))[1]
 
 
 def texts_of(values: Sequence[float], is_share: bool) -> list[str]:

@@ -107,10 +107,13 @@ def _sources(
     """Reference, its name, the batches given, and what was left out."""
     from princdiff.batches.batch_rows import batch_names, plan_in_time
     from princdiff.cli.watch import periods_of_reference
+    from princdiff.profiles import Profile
 
     if arguments.time is not None:
         plan = plan_in_time(arguments.file, periods_of_reference(arguments), arguments.time, arguments.every)
         whole = {period: rows for period, rows in plan.batches.items() if period not in plan.cut}
+        if isinstance(plan.reference, Profile):
+            raise ValueError("--state needs the rows of the reference, not a profile")
         return plan.reference.frame(), plan.name, whole, plan.notes
     files = [arguments.file, *arguments.batches]
     named = dict(zip(batch_names(files), files, strict=True))

@@ -91,7 +91,7 @@ def _news(result: BatchesResult) -> dict[str, Any]:
 def _column(result: BatchesResult, one: ColumnOverTime, number: int) -> dict[str, Any]:
     frame = result.frame
     names, short = [named(name) for name in frame["batch"]], list(frame["short"])
-    top, bottom = _ends(one)
+    top, bottom = _ends(one, short)
     texts = one.texts(top, bottom, one.reference, *one.values.tolist())
     largest = max((abs(value - one.reference) for value in one.values if value == value), default=0.0) or 1.0
     cells, titles = [], []
@@ -132,12 +132,11 @@ def _measure(one: ColumnOverTime) -> str:
     return "share missing" if one.measure == "missing" else f"share of {named(one.measure)}"
 
 
-def _ends(one: ColumnOverTime) -> tuple[float, float]:
+def _ends(one: ColumnOverTime, short: Sequence[str]) -> tuple[float, float]:
     """The largest and the smallest value that a chart shows."""
-    known = [
-        v for v in [one.reference, *one.values.tolist(), *one.low.tolist(), *one.high.tolist()] if v == v
-    ]
-    top, bottom = max(known, default=1.0), min(known, default=0.0)
+    band = [float(v) for k, why in enumerate(short) if not why for v in (one.low[k], one.high[k]) if v == v]
+    low, high = one.ends(short)
+    top, bottom = max([high, *band]), min([low, *band])
     return (min(top, 1.0), max(bottom, 0.0)) if one.is_share else (top, bottom)
 
 
@@ -222,7 +221,7 @@ def batches_html(result: BatchesResult) -> str:
     batches, short = list(result.frame["batch"]), list(result.frame["short"])
     lines = []
     for one in result.history[:10]:
-        spark = f'<span style="color:{COLOURS[0]};white-space:pre">{one.sparkline()}</span>'
+        spark = f'<span style="color:{COLOURS[0]};white-space:pre">{one.sparkline(short=short)}</span>'
         sentence = escape(unbroken(one.sentence(batches, short)))
         lines.append(
             f'<tr><td style="{notebook._CELL}">{spark}</td><td style="{notebook._CELL}">{sentence}</td></tr>'

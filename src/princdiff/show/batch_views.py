@@ -86,7 +86,7 @@ def _columns_told(result: BatchesResult, screen: Screen) -> list[str]:
     batches, short = list(result.frame["batch"]), list(result.frame["short"])
     lines = [""]
     for one in result.history[:_TOLD]:
-        line = one.sparkline(screen.drawn and len(batches) <= _SPARKS)
+        line = one.sparkline(screen.drawn and len(batches) <= _SPARKS, short)
         lines += screen.prose(f"{line} {one.sentence(batches, short)}".strip(), indent="  ")
     more = len(result.history) - _TOLD
     if more > 0:
