@@ -168,7 +168,9 @@ def test_cell_types_by_how_much_they_changed(donors):
     ax = princdiff.pl.pda_cell_types(donors)
     table = princdiff.get.pda_cell_types_df(donors)
     assert [label.get_text() for label in ax.get_yticklabels()] == ["B", "T"]
-    sure, unsure = ax.collections[1:3]
-    np.testing.assert_allclose(sure.get_offsets(), [[table["change"][0], 0]])
-    np.testing.assert_allclose(unsure.get_offsets(), [[table["change"][1], 1]])
+    points = table[["change"]].assign(row=[0.0, 1.0])
+    for drawn, own in zip(
+        ax.collections[1:3], (table["n_selected"] > 0, table["n_selected"] == 0), strict=True
+    ):
+        np.testing.assert_allclose(drawn.get_offsets(), points[own].to_numpy())
     assert ax.texts[0].get_text() == f"{table['n_selected'][0]} genes"

@@ -154,7 +154,7 @@ def pda_cell_types(adata: Any, key: str = "pda", *, top: int = 30, ax: Axes | No
     -------
     Axes
         How well the groups are told apart in donors that were not learned from, .5 by chance; types of which
-        no gene could be shown to differ are hollow.
+        no gene is named are hollow.
 
     Examples
     --------
@@ -170,13 +170,11 @@ def pda_cell_types(adata: Any, key: str = "pda", *, top: int = 30, ax: Axes | No
     ax = plot_style.new_axes(ax, (6.8, 1.3 + 0.34 * len(table)))
     rows = np.arange(len(table))
     change = table["change"].to_numpy(float)
-    sure = (table["pvalue_adj"] <= 0.05).to_numpy()
+    sure = (table["n_selected"] > 0).to_numpy()
     colour = plot_style.COLOURS[0]
     ax.hlines(rows, 0.5, np.nan_to_num(change, nan=0.5), color="0.85", linewidth=2, zorder=1)
-    ax.scatter(change[sure], rows[sure], s=55, color=colour, zorder=2, label="some gene differs")
-    ax.scatter(
-        change[~sure], rows[~sure], s=55, facecolor="white", edgecolor=colour, zorder=2, label="none shown to"
-    )
+    ax.scatter(change[sure], rows[sure], s=55, color=colour, zorder=2, label="genes named")
+    ax.scatter(change[~sure], rows[~sure], s=55, facecolor="white", edgecolor=colour, zorder=2, label="none")
     for row, one in zip(rows, table.to_dict("records"), strict=True):
         ax.text(
             1.03,
