@@ -54,22 +54,22 @@ DONE = {
     "swapped": (
         exchanged,
         Fault(FaultKind.SWAPPED, ("height", "weight"), "may"),
-        "In may height and weight look exchanged.",
+        "In may, height and weight look exchanged.",
     ),
     "mark": (
         marked,
         Fault(FaultKind.SENTINEL, ("income",), "may", -999.0, (0.06, 0.0)),
-        "In may 6 % of the values of income are -999, in april none",
+        "In may, 6 % of the values of income are -999, in april none",
     ),
     "joined": (
         lambda table, rng: table.update(table["plan"].replace("gold", "silver")),
         Fault(FaultKind.JOINED, ("plan",), "may", levels=("gold", "silver", "silver")),
-        "In may gold and silver of plan look joined as silver.",
+        "In may, gold and silver of plan look joined as silver.",
     ),
     "a year": (
         lambda table, rng: table.update(table["seen"] + pd.Timedelta(days=365)),
         Fault(FaultKind.MOVED, ("seen",), "may"),
-        "In may the dates of seen look moved: about a year later.",
+        "In may, the dates of seen look moved: about a year later.",
     ),
 }
 
@@ -106,7 +106,7 @@ def test_rows_that_are_there_twice():
     result = differing(before, after)
     assert result.faults[-1] == Fault(FaultKind.REPEATED, (), "may", shares=(0.2, 0.0))
     assert any(
-        "In may 20 % of the rows are there more than once, in april none" in one for one in result.notes
+        "In may, 20 % of the rows are there more than once, in april none" in one for one in result.notes
     )
 
 

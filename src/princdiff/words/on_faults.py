@@ -48,13 +48,13 @@ def fault_sentence(fault: Fault, groups: dict[str, str]) -> str:
     --------
     >>> groups = {"before": "before", "after": "after"}
     >>> fault_sentence(Fault(FaultKind.SENTINEL, ("age",), "after", -999, (0.06, 0)), groups)
-    'In after 6 % of the values of age are -999, in before none: this looks like a mark for missing values.'
+    'In after, 6 % of the values of age are -999, in before none: this looks like a mark for missing values.'
     >>> fault_sentence(Fault(FaultKind.UNIT, ("size",), "after", 2.54, (), ("inches", "centimetres")), groups)
     'It looks as if size were in inches in before and in centimetres in after (x 2.54).'
     >>> fault_sentence(Fault(FaultKind.UNIT, ("size",), "after", 0.001, (), ("", "")), groups)
-    'In after size looks divided by 1000.'
+    'In after, size looks divided by 1000.'
     >>> fault_sentence(Fault(FaultKind.CUT_ABOVE, ("income",), "after", 9000, (0.15, 0.14)), groups)
-    'In after income looks cut off at 9000: 15 % of its values are just that, in before 14 % are as large.'
+    'In after, income looks cut off at 9000: 15 % of its values are just that, in before 14 % are as large.'
     """
     own = groups[fault.group]
     other = next(name for group, name in groups.items() if group != fault.group)
@@ -68,17 +68,17 @@ def fault_sentence(fault: Fault, groups: dict[str, str]) -> str:
         case FaultKind.CUT_ABOVE | FaultKind.CUT_BELOW:
             at, beyond = percentages(fault.shares)
             size = "large" if fault.kind is FaultKind.CUT_ABOVE else "small"
-            limit = f"In {own} {names[0]} looks cut off at {_exact(fault.value)}"
+            limit = f"In {own}, {names[0]} looks cut off at {_exact(fault.value)}"
             return f"{limit}: {at} of its values are just that, in {other} {beyond} are as {size}."
         case FaultKind.ROUNDED:
             step = "whole numbers" if fault.value == 1 else f"steps of {_exact(fault.value)}"
-            return f"In {own} {names[0]} looks rounded to {step}."
+            return f"In {own}, {names[0]} looks rounded to {step}."
         case FaultKind.UNIT:
             return _unit(fault, names[0], own, other)
         case FaultKind.SWAPPED:
-            return f"In {own} {listed(names)} look exchanged."
+            return f"In {own}, {listed(names)} look exchanged."
         case FaultKind.MOVED:
-            return f"In {own} the dates of {names[0]} look moved: {_days(fault.value)}."
+            return f"In {own}, the dates of {names[0]} look moved: {_days(fault.value)}."
         case FaultKind.REPEATED:
             return repeated_rows(fault, own, other)
     return _levels(fault, names[0], own)
@@ -90,16 +90,16 @@ def repeated_rows(fault: Fault, own: str, other: str) -> str:
     Examples
     --------
     >>> repeated_rows(Fault(FaultKind.REPEATED, (), "b", shares=(0.08, 0)), "b", "a")
-    'In b 8 % of the rows are there more than once, in a none: p-values take rows for independent.'
+    'In b, 8 % of the rows are there more than once, in a none: p-values take rows for independent.'
     """
     shares = _of_none(fault)
-    many = f"In {own} {shares[0]} of the rows are there more than once, in {other} {shares[1]}"
+    many = f"In {own}, {shares[0]} of the rows are there more than once, in {other} {shares[1]}"
     return f"{many}: p-values take rows for independent."
 
 
 def _shares(fault: Fault, name: str, own: str, other: str) -> str:
     shares = _of_none(fault)
-    return f"In {own} {shares[0]} of the values of {name} are {_exact(fault.value)}, in {other} {shares[1]}"
+    return f"In {own}, {shares[0]} of the values of {name} are {_exact(fault.value)}, in {other} {shares[1]}"
 
 
 def _of_none(fault: Fault) -> list[str]:
@@ -120,7 +120,7 @@ def _unit(fault: Fault, name: str, own: str, other: str) -> str:
         more = fault.value >= 1
         size = fault.value if more else 1 / fault.value
         about = "" if abs(np.log10(size) - round(np.log10(size))) < 1e-9 else "about "
-        return f"In {own} {name} looks {'multiplied' if more else 'divided'} by {about}{_exact(size)}."
+        return f"In {own}, {name} looks {'multiplied' if more else 'divided'} by {about}{_exact(size)}."
     if before.startswith("degrees") or after.startswith("degrees"):
         factor = ""
     brackets = f" ({factor})" if factor else ""
@@ -151,8 +151,8 @@ def _levels(fault: Fault, name: str, own: str) -> str:
     levels = [cut(level, 40) for level in fault.levels]
     match fault.kind:
         case FaultKind.RENAMED:
-            return f"In {own} {levels[0]} of {name} looks renamed to {levels[1]}."
+            return f"In {own}, {levels[0]} of {name} looks renamed to {levels[1]}."
         case FaultKind.JOINED:
-            return f"In {own} {levels[0]} and {levels[1]} of {name} look joined as {levels[2]}."
+            return f"In {own}, {levels[0]} and {levels[1]} of {name} look joined as {levels[2]}."
     into = f"{levels[1]} and {levels[2]}" if len(levels) > 2 else f"{levels[0]} and {levels[1]}"
-    return f"In {own} {levels[0]} of {name} looks split into {into}."
+    return f"In {own}, {levels[0]} of {name} looks split into {into}."
