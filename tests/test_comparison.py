@@ -366,3 +366,28 @@ def test_relationships_alone_are_told_as_such():
     assert differ.headline.startswith("The groups a and b differ in how columns go together (p = 0.01)")
     assert "What columns do on their own was not compared." in " ".join(str(differ).split())
     assert set(differ.table["differs"]) == {"together", ""}
+
+
+def test_the_first_look_changes_nothing_and_is_shown(caplog):
+    rng = np.random.default_rng(0)
+    before = pd.DataFrame(rng.normal(size=(80, 3)), columns=["age", "height", "weight"])
+    after = before.assign(weight=before["weight"] + 1.5)
+    silent = compare(before, after, n_permutations=99)
+    with caplog.at_level("INFO", logger="princdiff"):
+        shown = compare(before, after, n_permutations=99, progress=True)
+    said = [message for message in caplog.messages if message.startswith("First look")]
+    assert len(said) == 1 and "1 of 3 columns stands out: weight (p = 0.005)" in said[0]
+    assert (shown.pvalue, shown.effect, shown.notes) == (silent.pvalue, silent.effect, silent.notes)
+    pd.testing.assert_frame_equal(shown.columns, silent.columns)
+
+
+def test_a_quick_look_names_columns_and_says_what_it_left_out():
+    rng = np.random.default_rng(0)
+    before = pd.DataFrame(rng.normal(size=(80, 3)), columns=["age", "height", "weight"])
+    after = before.assign(weight=before["weight"] + 1.5)
+    found = compare(before, after, quick=True)
+    assert found.pvalue == 0.005 and found.selected == ["weight"]
+    assert found.test.n_permutations == 199
+    assert np.isnan(found.explanation.rest_pvalue) and found.relations.empty
+    assert any(note.startswith("a quick look: 199 permutations") for note in found.notes)
+    assert compare(before, after, quick=True, n_permutations=49).test.n_permutations == 49

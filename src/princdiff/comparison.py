@@ -55,6 +55,7 @@ def compare(
     divergence: str | Divergence | Callable = "auto",
     scale: Scale = "pooled",
     n_permutations: int = 999,
+    quick: bool = False,
     blocks: Any = None,
     permute: str = "auto",
     covariates: Any = None,
@@ -104,6 +105,9 @@ def compare(
         Scaling of the features, see `princdiff.PDA`.
     n_permutations : int, default=999
         Relabellings; 0 leaves out the test.
+    quick : bool, default=False
+        A first answer: at most 199 relabellings, and single columns only, without their relations, the test
+        of the other columns, stability and contrasts. A note says so.
     blocks : str or array of shape (n_rows,), optional
         Column that says which rows belong together, or a label for each row: the two visits of a patient,
         the rows of a hospital, the cells of a donor. The test then relabels rows inside their block or whole
@@ -189,6 +193,7 @@ def compare(
         divergence=divergence,
         scale=scale,
         n_permutations=int(n_permutations),
+        quick=quick,
         permute=permute,
         certify=certify,
         select=select,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from princdiff.caught_warnings import caught_warnings, warn_user
 from princdiff.comparison_checkpoint import ComparisonCheckpoint
 from princdiff.data.labels import HELD_OUT
 from princdiff.data.problem import Problem, Run
+from princdiff.data.row_chunks import RowChunks
 from princdiff.data.samples import Samples, Scale
 from princdiff.deadline import OutOfTime, until
 from princdiff.findings import Fault, Reason, Why
@@ -42,7 +44,7 @@ from princdiff.result.telling_columns import telling_columns
 from princdiff.resume import fingerprint_of
 from princdiff.selection.explanation import Explanation, with_rest
 from princdiff.selection.intervals import selected_effects
-from princdiff.selection.select import select
+from princdiff.selection.select import select, single_columns
 from princdiff.selection.selected import SelectionResult, only_explaining
 from princdiff.selection.stability import StabilityOptions, run_half_samples
 from princdiff.selection.steps import SelectionOptions
@@ -53,6 +55,7 @@ from princdiff.statistics.identity import identity_of, rows_identity
 from princdiff.statistics.permutation_result import PermutationResult
 from princdiff.tables import Prepared
 from princdiff.time_budget import Budget, BudgetedTest
+from princdiff.words.first_look import first_look
 from princdiff.words.on_faults import fault_sentence
 from princdiff.words.wording import LEVEL
 
@@ -61,7 +64,16 @@ _EFFECT_ROWS = 40_000
 # Rows on which effects and kinds of difference are measured at most: more take memory, and tell nothing more.
 _MOST_EFFECT_ROWS = 2_000_000
 # Options on which the steps that a checkpoint keeps depend, beside the data and the divergence.
-_KEPT_OPTIONS = ("n_features", "n_components", "scale", "n_permutations", "certify", "select", "error")
+_KEPT_OPTIONS = (
+    "n_features",
+    "n_components",
+    "scale",
+    "n_permutations",
+    "quick",
+    "certify",
+    "select",
+    "error",
+)
 
 
 class Comparison:
@@ -142,6 +154,27 @@ class Comparison:
 
     def run(self) -> DifferenceResult:
         """All steps; notes and parameters are entered by who asked."""
+        with self._first_look():
+            return self._all_steps()
+
+    @contextmanager
+    def _first_look(self) -> Iterator[None]:
+        """What single columns say, for people who look on, while the rest is worked out."""
+        options, looks = self.options, self.how.progress and not self.budget.limited
+        tests = options.select and options.n_permutations and options.scale != "within"
+        if not (looks and tests) or options.quick or isinstance(self.problem.rows, RowChunks):
+            yield
+            return
+        with self._stage(self._said_first()):
+            yield
+
+    def _said_first(self) -> str:
+        # What there is to warn of, the steps that count say.
+        with caught_warnings():
+            found = single_columns(self.problem, self.how, auto_choices.HASTY_SELECTION_PERMUTATIONS)
+        return first_look(found, auto_choices.HASTY_SELECTION_PERMUTATIONS)
+
+    def _all_steps(self) -> DifferenceResult:
         fit = self._fit()
         tested = self._test()
         pvalue, statistic, test = kept_parts.kept_test(tested, self.problem, self.options.n_permutations)
@@ -154,7 +187,7 @@ class Comparison:
         effect, auc = self._effect(fit, projections[0], pvalue, _clearest(tables.columns))
         self.clock.done("measuring the effect")
         components = self._components(fit, projections, pvalue, effect)
-        shown = Shown(self.data, self.described, tested, self.how)
+        shown = Shown(self.data, self.described, None if self.options.quick else tested, self.how)
         with until(self.budget.due("effect"), strict=False):
             contrasts = shown.contrasts(fit.components_[0], projections[0], effect, auc)
         self.clock.done("looking for contrasts")
@@ -233,7 +266,10 @@ class Comparison:
             divergence=self.divergence,
             scale=self.problem.scale,
             subsample=auto_choices.searched_rows(self.problem.rows.shape),
-            **{"effort": auto_choices.effort(self.problem.rows.shape), **options},
+            **{
+                "effort": "fast" if self.options.quick else auto_choices.effort(self.problem.rows.shape),
+                **options,
+            },
         )
 
     def _stage(self, name: str) -> tqdm:
@@ -348,7 +384,14 @@ class Comparison:
         return found
 
     def _tested(self) -> PermutationResult | None:
-        test = BudgetedTest(self.problem, self.how, self.options.n_permutations, self.budget)
+        count = self.options.n_permutations
+        if self.options.quick:
+            count = min(count, auto_choices.HASTY_SELECTION_PERMUTATIONS)
+            self.notes.append(
+                f"a quick look: {count} permutations at most, and columns one by one; relations of columns, "
+                "whether the other columns differ, stability and contrasts were not looked at"
+            )
+        test = BudgetedTest(self.problem, self.how, count, self.budget)
         found = test.made()
         self.notes += test.notes
         return found
@@ -364,6 +407,9 @@ class Comparison:
             error=self.options.error,
             global_pvalue=pvalue,
         )
+        if self.options.quick:
+            few = auto_choices.HASTY_SELECTION_PERMUTATIONS
+            options = replace(options, n_permutations=few, relations=False)
         with self._stage("naming columns"):
             found = self._step("selection", lambda: self._selected_in_time(options))
         self.clock.done("selecting")
@@ -392,6 +438,8 @@ class Comparison:
 
     def _explanation(self) -> Explanation:
         """The fewest columns that explain the difference, and the test of all others."""
+        if self.options.quick:
+            return self.explaining
         count = self.options.n_permutations
         try:
             with self._stage("testing the other columns"), until(self.budget.due("rest"), strict=True):
@@ -435,7 +483,7 @@ class Comparison:
     def _stability(self, fit: SparseDirections) -> NDArray[np.float64]:
         unknown = np.full(len(fit.support_), np.nan)
         smallest = int(np.bincount(self.data.codes).min())
-        if not auto_choices.worth_stability(self.data.rows.shape, smallest):
+        if self.options.quick or not auto_choices.worth_stability(self.data.rows.shape, smallest):
             return unknown
         level = max(1, int(np.count_nonzero(fit.components_[0])))
         try:
@@ -556,6 +604,7 @@ class Options:
     divergence: Any = "auto"
     scale: Scale = "pooled"
     n_permutations: int = 999
+    quick: bool = False
     permute: str = "auto"
     certify: bool | str = "auto"
     select: bool = True

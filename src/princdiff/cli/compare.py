@@ -56,6 +56,9 @@ def add(commands: argparse._SubParsersAction) -> None:
     method = parser.add_argument_group("method")
     add_method_options(method)
     method.add_argument(
+        "--quick", action="store_true", help="a first answer: few relabellings, columns one by one"
+    )
+    method.add_argument(
         "--checkpoint", metavar="FILE", help="keep finished steps here; the same command resumes from them"
     )
     files = parser.add_argument_group("output")
@@ -271,6 +274,7 @@ def _run(arguments: argparse.Namespace) -> int:
             covariates=arguments.covariates,
             sample_weight=arguments.sample_weight,
             show_rows=arguments.show_rows,
+            quick=arguments.quick,
             **method_options(arguments),
         )
     if arguments.fail_below is not None:

@@ -326,6 +326,7 @@ RULES: dict[str, Rule] = {
     "min_rows": Either(_COUNT, None),
     "select": _FLAG,
     "progress": _FLAG,
+    "quick": _FLAG,
     "one_standard_error": _FLAG,
     "random_state": Seed(),
     "rng": Seed(new=True),

@@ -70,7 +70,7 @@ n_jobs : int or None, default=None
     Threads. The result does not depend on it.""",
     "progress": """
 progress : bool, default=False
-    Show a progress bar.""",
+    Show what is being done; `compare` also shows what single columns say, before the rest is worked out.""",
     "adata": """
 adata : AnnData
     After `princdiff.tl.pda`.""",

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import kolmogorov
 
 from princdiff.findings import FaultKind
 from princdiff.result.unit_factors import UNIT_CHANGES, UnitChange
@@ -109,9 +110,12 @@ def unlike(own: Numbers, other: Numbers) -> bool:
 
 
 def _chance_of_one_law(own: Numbers, other: Numbers) -> float:
-    from scipy.stats import ks_2samp
-
-    return float(ks_2samp(own, other, method="asymp").pvalue)
+    """By the limiting law of the largest gap: SciPy's test takes thirty times as long, and is asked thousands."""
+    own, other = np.sort(own), np.sort(other)
+    both = np.concatenate([own, other])
+    reached = [np.searchsorted(values, both, "right") / len(values) for values in (own, other)]
+    gap = np.abs(reached[0] - reached[1]).max()
+    return float(kolmogorov(gap * np.sqrt(len(own) * len(other) / len(both))))
 
 
 def _another_unit(own: Numbers, other: Numbers) -> NumberFault | None:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from princdiff.data import parameters
@@ -20,11 +21,14 @@ from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.samples import Scale
 from princdiff.data.shared_docs import with_shared_docs
 from princdiff.divergences import Divergence
+from princdiff.labellings.covariates import with_unexplained_rows
+from princdiff.labellings.pvalues import step_down_pvalues
+from princdiff.labellings.schemes import scheme_of
 from princdiff.parallel import single_threaded_blas
 from princdiff.selection.explanation import with_rest
 from princdiff.selection.selected import SelectionResult, only_explaining
 from princdiff.selection.steps import SelectionOptions, SelectionSteps
-from princdiff.statistics.alone import ERRORS
+from princdiff.statistics.alone import ERRORS, alone_scores_of, numbered
 
 GOALS = ("all", "explanation", "directions")
 
@@ -169,3 +173,34 @@ def select(problem: Problem, run: Run, options: SelectionOptions) -> SelectionRe
         return found
     explanation = with_rest(found.explanation, problem, run, options.n_permutations)
     return only_explaining(replace(found, explanation=explanation))
+
+
+def single_columns(problem: Problem, run: Run, n_permutations: int) -> pd.DataFrame:
+    """Columns on their own, and nothing else: what can be known first.
+
+    Parameters
+    ----------
+    problem : Problem
+        Rows in memory, not scaled within groups.
+    run : Run
+        Seed and threads.
+    n_permutations : int
+        Relabellings.
+
+    Returns
+    -------
+    DataFrame
+        ``column``, and ``pvalue_adj``, which controls the chance of any false name (step-down maximum).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> rows, y = rng.normal(size=(60, 2)), np.repeat([0, 1], 30)
+    >>> rows[30:, 1] += 2
+    >>> single_columns(Problem.from_arrays(rows, y, names=["a", "b"]), Run(), 99)["pvalue_adj"].tolist()[1]
+    0.01
+    """
+    problem = with_unexplained_rows(problem.require_memory().with_ranked_groups.ordered)
+    scheme = scheme_of(problem, n_permutations, run.seed_for())
+    scores = alone_scores_of(problem, scheme, run.n_jobs).units
+    return pd.DataFrame({"column": numbered(problem.units)[0], "pvalue_adj": step_down_pvalues(scores)})
