@@ -9,17 +9,18 @@ enum { BOUNDS = 64 };
 /* values (n): a column, NaN where missing. bounds (BOUNDS), ascending, padded with infinity. n_bins: bins, without that
  * of gaps, which is the last. scores (n_bins + 1): what each bin is worth. unit (n): the unit of each row. place (n):
  * where the row stands in worth. counts (n_units, n_bins + 1), sums (n_units, 2): sums of the values, less centre and
- * over scale, and of their squares. worth (n). Returns 1 if a value is infinite. */
+ * over scale, and of their squares. worth (n). Returns 1 at the first value that is infinite. */
 PD_EXPORT int32_t PD_KERNEL(pd_binned_column)(const double *values, int64_t n, const double *bounds, int64_t n_bins,
                                               const float *scores, const int32_t *unit, const int64_t *place,
                                               double centre, double scale, int64_t *counts, double *sums, float *worth)
 {
-    int32_t infinite = 0;
     for (int64_t i = 0; i < n; i++) {
         const double value = values[i];
         int64_t bin = n_bins;
+        /* Among the bounds that are padding it would find a bin that is not there. */
+        if (isinf(value))
+            return 1;
         if (!isnan(value)) {
-            infinite |= isinf(value) != 0;
             bin = 0;
             for (int64_t step = BOUNDS / 2; step > 0; step /= 2)
                 bin += bounds[bin + step - 1] <= value ? step : 0;
@@ -30,5 +31,5 @@ PD_EXPORT int32_t PD_KERNEL(pd_binned_column)(const double *values, int64_t n, c
         counts[unit[i] * (n_bins + 1) + bin]++;
         worth[place[i]] = scores[bin];
     }
-    return infinite;
+    return 0;
 }
