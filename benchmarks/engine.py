@@ -359,6 +359,62 @@ def hyppo_mmd() -> None:
     print(f"SECONDS {seconds}")
 
 
+# ---------------------------------------------------------------- the beginning
+
+_CANCER = """
+import time, warnings
+from sklearn.datasets import load_breast_cancer
+import princdiff.comparison_steps as steps
+from princdiff import compare
+warnings.simplefilter("ignore")
+X, y = load_breast_cancer(return_X_y=True)
+compare(X[:100], groups=y[:100], n_permutations=19)
+begin = time.process_time()
+"""
+_TELL = "\nprint(time.process_time() - begin)"
+_NOTED = """
+words = steps.first_look
+def noted(*given):
+    print(time.process_time() - begin)
+    return words(*given)
+steps.first_look = noted
+compare(X, groups=y, progress=True)
+"""
+# What a process of its own does, and prints the processor seconds of.
+BEGINNINGS = {
+    "import pandas": "import time; begin = 0; import pandas" + _TELL,
+    "from princdiff import compare": "import time; begin = 0; from princdiff import compare" + _TELL,
+    "breast cancer: first look on the screen": _CANCER + _NOTED,
+    "breast cancer: quick=True": _CANCER + "compare(X, groups=y, quick=True)" + _TELL,
+    "breast cancer: all": _CANCER + "compare(X, groups=y)" + _TELL,
+}
+
+
+def seconds_of(code: str, threads: str | None) -> float:
+    """The least of three runs, with OMP_NUM_THREADS set or not set at all."""
+    limits = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    environment = {name: value for name, value in os.environ.items() if name not in limits}
+    if threads is not None:
+        environment |= dict.fromkeys(limits, threads)
+    found = []
+    for _ in range(3):
+        told = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+        )
+        found.append(float(told.stdout.split()[0]))
+    return min(found)
+
+
+def beginnings() -> list[str]:
+    """What comes before the answer, and whether threads of BLAS cost anything where nobody limits them."""
+    rows = []
+    for name, code in BEGINNINGS.items():
+        one, free = seconds_of(code, "1"), seconds_of(code, None)
+        rows.append([name, f"{one:.2f}", f"{free:.2f}", f"{free / one:.2f}"])
+    head = ["work", "OMP_NUM_THREADS=1, seconds", "unset, seconds", "ratio"]
+    return ["## The beginning", "", *table(head, rows)]
+
+
 # What, how to say it, goal in seconds, what it was in the first measurement.
 WORK: list[tuple[Callable[[], None], str, str, str]] = [
     (adaptive_test, "adaptive test, 100 + 100 rows, 60 features, 100 permutations", "1.5 x MMD", "0.50"),
@@ -440,6 +496,7 @@ def main(argv: list[str] | None = None) -> None:
     if not options.only:
         with threadpool_limits(1):
             lines += evaluations(options.quick) + kernels(options.quick)
+        lines += beginnings()
     lines += work(options.quick, options.only)
     text = "\n".join(lines).rstrip() + "\n"
     print(text)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import ks_2samp
 
 from princdiff.findings import FaultKind
-from princdiff.result.faults_of_numbers import fault_of_number
+from princdiff.result.faults_of_numbers import _chance_of_one_law, fault_of_number
 from princdiff.result.unit_factors import UNIT_CHANGES
 
 SHAPES = {
@@ -85,3 +86,11 @@ def test_a_mark_that_both_groups_have_is_none():
 def test_few_rows_or_values_say_nothing():
     assert fault_of_number(np.arange(5.0), np.arange(50.0)) is None
     assert fault_of_number(np.full(100, 9.0), np.tile([1.0, 2.0], 50)) is None
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.15, 0.4])
+def test_the_chance_of_one_law_is_that_of_kolmogorov_and_smirnov(shift):
+    rng = np.random.default_rng(7)
+    own, other = rng.normal(size=400).round(1), rng.normal(size=300).round(1) + shift
+    expected = ks_2samp(own, other, method="asymp").pvalue
+    assert _chance_of_one_law(own, other) == pytest.approx(expected, rel=0.25, abs=1e-6)

@@ -110,7 +110,7 @@ def unlike(own: Numbers, other: Numbers) -> bool:
 
 
 def _chance_of_one_law(own: Numbers, other: Numbers) -> float:
-    """By the limiting law of the largest gap: SciPy's test takes thirty times as long, and is asked thousands."""
+    """By the limiting law of the largest gap; thousands are asked for, and SciPy's test takes far longer."""
     own, other = np.sort(own), np.sort(other)
     both = np.concatenate([own, other])
     reached = [np.searchsorted(values, both, "right") / len(values) for values in (own, other)]
