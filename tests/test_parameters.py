@@ -111,6 +111,7 @@ FUNCTIONS = {
     "compare_batches": lambda: plain(
         princdiff.compare_batches, batches=[rows_and_groups()[0][:12], rows_and_groups()[0][12:]]
     ),
+    "equivalent": lambda: plain(princdiff.equivalent, X=rows_and_groups()[0], groups=rows_and_groups()[1]),
     "permutation_test": lambda: plain(
         princdiff.permutation_test, X=rows_and_groups()[0], y=rows_and_groups()[1]
     ),

@@ -2,6 +2,7 @@
 
 from princdiff.batches.batches_result import BatchesResult
 from princdiff.batches.comparing import compare_batches
+from princdiff.batches.equivalence import EquivalenceResult, equivalent
 from princdiff.batches.watching import Watch
 
-__all__ = ["BatchesResult", "Watch", "compare_batches"]
+__all__ = ["BatchesResult", "EquivalenceResult", "Watch", "compare_batches", "equivalent"]
