@@ -128,10 +128,10 @@ def _of_column(column: _Column, pair: Pair | None, prepared: Prepared) -> list[F
     if column.coding.type == "date":
         days = _moved(pair)
         return [Fault(FaultKind.MOVED, name, prepared.groups[1], days)] if days else []
-    # The second group is asked first: it is most often the newer one.
     for own in (1, 0):
         fault = fault_of_number(pair[own], pair[1 - own])
-        if fault is not None:
+        # The first group is the one that is as it should be; only marks may have been there and be repaired.
+        if fault is not None and (own == 1 or fault.kind is FaultKind.SENTINEL):
             return [Fault(fault.kind, name, prepared.groups[own], *fault[1:])]
     return []
 
