@@ -105,7 +105,7 @@ bench: $(VENV)/.stamp-core kernels
 
 # Each script writes its section; RESULTS.md is made from all that are there.
 PAPER := fig1a fig1b fig1c brain theorems
-PEERS := directions tests features tables
+PEERS := directions features tables
 QUICK_FLAG := $(if $(QUICK),--quick)
 COLLECT := $(PY) -m benchmarks.collect $(if $(QUICK),--results build/benchmarks-quick)
 

@@ -25,7 +25,6 @@ INDEX = {
     "Peers": [
         ("harness", "Libraries on differences whose truth is known", "benchmarks.harness"),
         ("peers-directions", "The best direction (POT)", "benchmarks.peers.directions"),
-        ("peers-tests", "Two-sample tests (hyppo)", "benchmarks.peers.tests"),
         ("peers-features", "Features found (scikit-learn)", "benchmarks.peers.features"),
         ("peers-tables", "Large tables (scanpy, evidently, alibi-detect)", "benchmarks.peers.tables"),
         ("donors", "Genes of donors (pydeseq2, scanpy)", "benchmarks.donors"),

@@ -196,11 +196,9 @@ TINY = {
         "relax_draws": 1,
     },
     "peers.directions": {"projections": (10, 100), "problems": ["blocks, 100 + 100, d = 15"]},
-    "peers.tests": {"permutations": 19, "problems": ["blocks, d = 15"]},
     "peers.features": {"kinds": ["dependence"]},
     "peers.tables": {"cells": (60, 120), "rows": 400},
 }  # fmt: skip
-NEEDS = {"peers.tests": "hyppo"}
 PICTURES = {"paper.fig1a", "paper.fig1b", "paper.fig1c", "paper.theorems", "peers.directions"}
 
 
@@ -214,18 +212,12 @@ def small_madelon(path=None, *, subset="train"):
 @pytest.mark.parametrize("name", TINY)
 @pytest.mark.filterwarnings("ignore")
 def test_script_writes_a_stamped_section(name, tmp_path, monkeypatch, capsys):
-    if name in NEEDS:
-        pytest.importorskip(NEEDS[name], reason=f"{NEEDS[name]} is not installed (extra bench)")
     script = import_module(f"benchmarks.{name}")
     monkeypatch.setitem(script.SETTINGS, "quick", TINY[name])
     if name == "paper.fig1b":
         monkeypatch.setattr(script, "load_madelon", small_madelon)
         (tmp_path / "madelon.npz").touch()
         monkeypatch.setenv("PRINCDIFF_DATA", str(tmp_path))
-    if name == "peers.tests":
-        # Each of hyppo's tests is compiled at its first call.
-        kept = ("princdiff, adaptive", "hyppo MMD")
-        monkeypatch.setattr(script, "METHODS", {key: script.METHODS[key] for key in kept})
     script.main(["--quick", "--out", str(tmp_path / "out"), "--first-seed", "4", "--seeds", "2"])
     (section,) = (tmp_path / "out").glob("*.md")
     text = section.read_text()
