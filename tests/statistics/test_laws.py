@@ -98,6 +98,19 @@ def test_flags_have_the_hypergeometric_law(n_rows, taken, ones):
     np.testing.assert_allclose(-scores, np.log(exact), rtol=0.04, atol=0.2)
 
 
+def test_pairs_are_as_good_as_exact_far_out():
+    rng = np.random.default_rng(9)
+    columns = np.exp(rng.normal(size=(28, 1)))
+    drawing = Drawing.of(np.tile([0, 1], 14), np.repeat(np.arange(14), 2))
+    sums = every_sum(centred(columns, drawing.strata), drawing)[:, 0]
+    deviation = np.sqrt(variance_of_sums(columns, drawing, 0))
+    ranked = np.sort(sums)
+    law = sum_law(Points.of(columns, drawing), drawing, 0)
+    for reached in (3, 20, 300, 2000):
+        score = law.scores(ranked[[-reached]][:, None] / deviation)[0, 0]
+        assert np.exp(-score) == pytest.approx(2 * reached / len(ranked), rel=0.3)
+
+
 def test_flags_in_strata_have_the_convolution_of_their_laws():
     strata, drawn = np.repeat([0, 1, 2], 20), (5, 10, 15)
     codes = np.concatenate([np.repeat([0, 1], [taken, 20 - taken]) for taken in drawn])

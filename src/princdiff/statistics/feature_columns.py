@@ -3,7 +3,7 @@
 Five statistics, because each is blind to something: the difference of means, of mean distances from the
 median (Levene), of the share of the most frequent value (zeros of counts), the Anderson-Darling statistic
 (location most of all) and a smooth one (Neyman: shape as much as location); for features with few values
-also Pearson's statistic. Their scores are combined in `alone.combined_scores`; the section "kinds" of
+also Pearson's statistic. Their scores are combined in `feature_scores`; the section "kinds" of
 `benchmarks/selection.py` compares the power of the combination with that of univariate tests.
 
 The Anderson-Darling statistic is a sum over Legendre polynomials of the ranks, term k with weight

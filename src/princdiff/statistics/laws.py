@@ -155,6 +155,15 @@ class Points:
         counts = self.counts if self.counts.shape[1] == 1 else self.counts[:, columns]
         return Points(self.values[:, columns], counts, self.starts)
 
+    def of_strata(self, kept: NDArray[np.bool_]) -> Points:
+        """Points of some strata."""
+        if kept.all():
+            return self
+        lengths = np.diff(np.append(self.starts, len(self.values)))
+        inside = np.repeat(kept, lengths)
+        counts = self.counts if len(self.counts) == 1 else self.counts[inside]
+        return Points(self.values[inside], counts, np.cumsum(lengths[kept]) - lengths[kept])
+
     def sums(self, terms: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sums of something over the points of each stratum."""
         if len(self.starts) == 1:
@@ -281,10 +290,14 @@ def _sum_law(points: Points, drawing: Drawing, group: int, steps: NDArray[np.flo
     moved = points.spread(((taken > 0) & (taken < sizes)) * scale) * centred / deviation
     counts = points.counts if points.counts.shape[1] == 1 else np.tile(points.counts, 2)
     # Both tails, side by side.
+    both = Points(np.concatenate([moved, -moved], axis=1), counts, points.starts)
+    pairs = drawing.sizes == 2
+    rest = both.of_strata(~pairs)
     sums, heights = _tails(
-        Points(np.concatenate([moved, -moved], axis=1), counts, points.starts),
-        np.clip(taken, 0.5, sizes - 0.5),
-        sizes,
+        rest,
+        # Which of two is drawn needs no approximation: differences of one unit from the other, unscaled.
+        (both.values[points.starts[pairs]] - both.values[points.starts[pairs] + 1]) / np.sqrt(2),
+        np.column_stack([np.clip(taken, 0.5, sizes - 0.5), sizes])[~pairs],
         np.tile(steps * scale.min() / deviation, 2),
     )
     n_columns = len(variance)
@@ -296,13 +309,15 @@ def _sum_law(points: Points, drawing: Drawing, group: int, steps: NDArray[np.flo
 
 
 def _tails(
-    points: Points, taken: NDArray[np.float64], sizes: NDArray[np.float64], steps: NDArray[np.float64]
+    points: Points, differences: NDArray[np.float64], drawn: NDArray[np.float64], steps: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Sums, and roots of twice the scores of reaching them, at every tilt, each (n_tilts, n_columns).
 
-    Points have unit variance; ``taken`` and ``sizes`` have the shape (n_strata, 1).
+    Sums have unit variance. ``drawn`` has the units taken from each stratum and their number, shape (n_strata, 2);
+    ``differences`` are those of strata with two units.
     """
     values, counts = points.values, points.counts
+    taken, sizes = drawn[:, :1], drawn[:, 1:]
     odds = np.log(taken / (sizes - taken))
     shift = np.broadcast_to(odds, (len(sizes), values.shape[1])).copy()
     slope, before = np.zeros_like(shift), 0.0
@@ -326,6 +341,11 @@ def _tails(
         left = (varying * values**2).sum(axis=0) - (mixed**2 / curvature).sum(axis=0)
         growth = (counts * np.logaddexp(0, points.spread(shift) + tilt * values)).sum(axis=0)
         growth -= (taken * shift + sizes * np.logaddexp(0, odds) - taken * odds).sum(axis=0)
+        if len(differences):
+            half = np.tanh(tilt * differences / 2)
+            total += (differences * half).sum(axis=0) / 2
+            left += (differences**2 * (1 - half**2)).sum(axis=0) / 4
+            growth += (np.logaddexp(tilt * differences / 2, -tilt * differences / 2) - np.log(2)).sum(axis=0)
         sums.append(total)
         heights.append(_height(tilt * total - growth, tilt, left, steps))
     # Towards the largest possible sum both stand still.
