@@ -313,8 +313,8 @@ def _tails(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Sums, and roots of twice the scores of reaching them, at every tilt, each (n_tilts, n_columns).
 
-    Sums have unit variance. ``drawn``, of shape (n_strata, 2), has the units taken from each stratum and their
-    number; ``differences`` are those of strata with two units.
+    Sums have unit variance. ``drawn``, of shape (n_strata, 2), has the units taken from each stratum and how
+    many it has; ``differences`` are those of strata with two units.
     """
     values, counts = points.values, points.counts
     taken, sizes = drawn[:, :1], drawn[:, 1:]
