@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem, Run
-from princdiff.data.row_chunks import RowChunks
 from princdiff.divergences import Wasserstein2
 from princdiff.result import held_out, projected_groups
 from princdiff.result.effects import Effect
@@ -215,7 +214,7 @@ class Shown:
         problem = self.problem
         if self.tested is None or not self.tested.pvalue <= LEVEL:
             return False
-        if problem.covariates is not None or isinstance(problem.rows, RowChunks):
+        if problem.covariates is not None:
             return False
         return problem.scale != "within" and problem.n_features > 1
 
@@ -236,7 +235,7 @@ class Shown:
 
     def witness(self) -> WitnessPart | None:
         """What can be shown of a difference that no direction, column or pair shows best."""
-        if self.tested is None or not self.tested.pvalue <= LEVEL or isinstance(self.problem.rows, RowChunks):
+        if self.tested is None or not self.tested.pvalue <= LEVEL:
             return None
         lead = leading_cell(self.tested)
         if lead is None or lead.family not in _BEYOND_DIRECTIONS or self.problem.scale == "within":
