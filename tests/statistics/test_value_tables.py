@@ -106,3 +106,16 @@ def test_weights_of_one_are_no_weights(rows, labellings):
     np.testing.assert_allclose(
         other.observed_statistics[:, [0, 1, 3, 4]], plain.observed_statistics[:, [0, 1, 3, 4]], atol=0.05
     )
+
+
+def test_numbers_of_any_size_have_the_same_scores():
+    rng = np.random.default_rng(5)
+    rows = np.column_stack(
+        [rng.normal(size=300), rng.integers(0, 5, size=300), rng.random(300) < 0.2]
+    ).astype(float)
+    labellings = Relabellings(Scheme((np.arange(300) % 2).astype(np.uint8), 19, seed=0), 2)
+    plain = alone_scores(rows, labellings)
+    for factor in (1e-300, 1e300):
+        np.testing.assert_allclose(
+            alone_scores(rows * factor, labellings).units, plain.units, rtol=1e-4, atol=1e-4
+        )

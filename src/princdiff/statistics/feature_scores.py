@@ -163,14 +163,14 @@ def lattice_steps(tables: ValueTables) -> NDArray[np.float64]:
     >>> lattice_steps(ValueTables(np.array([0.0, 2.0, 8.0]), np.ones(3, dtype=int), np.zeros(1, dtype=int)))
     array([0.25])
     """
-    gaps = np.append(np.diff(tables.values), np.inf)
+    largest = np.maximum.reduceat(np.abs(tables.values), tables.starts)
+    gaps = np.append(np.diff(tables.values / largest[tables.owner]), np.inf)
     gaps[tables.starts[1:] - 1] = np.inf
     smallest = np.minimum.reduceat(gaps, tables.starts)
     gaps[np.append(tables.starts[1:] - 1, len(gaps) - 1)] = 0.0
     ratios = gaps / smallest[tables.owner]
     apart = np.maximum.reduceat(np.abs(ratios - np.rint(ratios)), tables.starts)
-    largest = np.maximum.reduceat(np.abs(tables.values), tables.starts)
-    return np.where(apart < _LATTICE, smallest / largest, 0.0)
+    return np.where(apart < _LATTICE, smallest, 0.0)
 
 
 def scores_of_lines(

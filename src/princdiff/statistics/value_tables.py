@@ -90,7 +90,9 @@ class ValueTables:
             return self
         begins = np.concatenate(places) + np.repeat(self.starts, lengths)
         counts = np.add.reduceat(self.counts, begins)
-        values = np.add.reduceat(self.counts * self.values, begins) / counts
+        # Shares of what is joined: sums of very large numbers would overflow.
+        widths = np.diff(np.append(begins, len(self.values)))
+        values = np.add.reduceat(self.counts / np.repeat(counts, widths) * self.values, begins)
         return ValueTables(values, counts, np.cumsum(lengths) - lengths)
 
     def frequent(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
