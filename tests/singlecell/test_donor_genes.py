@@ -11,11 +11,12 @@ import pytest
 import scipy.sparse as sp
 
 import princdiff
-from princdiff.singlecell.depth import cell_counts
+from princdiff.singlecell.depth import CellCounts, cell_counts
 from princdiff.singlecell.donor_genes import (
     _SHARES,
     Donors,
     GeneOptions,
+    _as_many_cells,
     _discovery_rates,
     _GeneFamily,
     _some_cells,
@@ -234,12 +235,32 @@ def test_many_cells_of_a_donor_are_read_in_part_for_correlations():
     """Evenly over the depths, whatever the order of the cells."""
     rng = np.random.default_rng(0)
     depth, own = rng.lognormal(size=5000), rng.random(5000) < 0.6
-    taken = _some_cells(depth, own)
+    taken = _some_cells(depth, own, 1000)
     assert len(taken) == len(set(taken)) == 1000 and own[taken].all()
     quantiles = np.linspace(0, 1, 11)
     np.testing.assert_allclose(
         np.quantile(depth[taken], quantiles), np.quantile(depth[own], quantiles), rtol=0.03
     )
     order = rng.permutation(5000)
-    again = order[_some_cells(depth[order], own[order])]
+    again = order[_some_cells(depth[order], own[order], 1000)]
     assert set(again) == set(taken)
+
+
+def test_groups_of_unlike_numbers_of_cells_are_read_alike():
+    """Donors with three times the cells are read in part; donors with about as many as they are."""
+    rng = np.random.default_rng(1)
+    sizes = np.where(np.arange(10) % 2, 90, 30) + rng.integers(0, 5, 10)
+    of_cell = np.repeat(np.arange(10), sizes)
+    cells = CellCounts(
+        sp.csr_matrix(rng.poisson(1.0, (len(of_cell), 4)).astype(float)), rng.lognormal(size=len(of_cell))
+    )
+    donors = Donors(of_cell, np.tile([0, 1], 5).astype(np.uint8), paired=False)
+    fewer, rest = _as_many_cells(cells, donors)
+    left = np.bincount(rest.of_cell)
+    few = np.median(sizes[::2])
+    assert (left[::2] <= sizes[::2]).all() and (left[::2] >= 0.9 * sizes[::2]).all()
+    assert (left[1::2] <= 1.3 * few).all() and (left[1::2] >= few).all()
+    assert fewer.counts.shape[0] == len(fewer.depth) == len(rest.of_cell)
+    alike = Donors(np.repeat(np.arange(10), 30), donors.codes, paired=False)
+    all_of_them = cells.take(np.arange(len(of_cell)) < 300)
+    assert _as_many_cells(all_of_them, alike)[0] is all_of_them

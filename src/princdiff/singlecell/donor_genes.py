@@ -6,7 +6,7 @@ pass for many observations. Statistics of all genes are made anew for every rela
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,10 @@ _MOST_PAIRED, _PAIRED_SHARE = 900, 0.25
 _PAIR_LABELLINGS, _MOST_COUNTED = 199, 2000
 # Cells of a donor from which its correlations are estimated at most; donors differ by more than these err.
 _MOST_CORRELATED = 1000
+# Cells of a donor in one group, for one in the other, from which on fewer are read of those that have more.
+# A third of the cells in one group, 8 + 8 donors: of the genes named 15 % were false without this, 6 % with
+# 1.25 and 5 % with 1.1; of 200 genes 74, 55 and 48 were found.
+_UNEQUAL_CELLS = 1.1
 # Overdispersion by which residuals are scaled; correlations do not depend on it much.
 _USUAL_DISPERSION = 0.5
 # Cells of a donor below which variability and co-expression are not estimated.
@@ -167,6 +171,7 @@ def compare_genes(cells: CellCounts, donors: Donors, options: GeneOptions) -> Co
     -------
     ComparedGenes
     """
+    cells, donors = _as_many_cells(cells, donors)
     counts, depth = cells.counts, cells.depth
     shown = np.bincount(counts.indices, minlength=counts.shape[1])
     tested = np.flatnonzero(shown >= max(FEWEST_CELLS, LEAST_SHARE * counts.shape[0]))
@@ -368,7 +373,9 @@ def _correlations(
     counts: sp.csr_matrix, depth: NDArray[np.float64], donors: Donors
 ) -> tuple[NDArray, NDArray[np.intp]]:
     """Correlations within donors of all pairs of genes, on Fisher's scale, and the pairs."""
-    taken = np.concatenate([_some_cells(depth, donors.of_cell == row) for row in range(len(donors.codes))])
+    taken = np.concatenate(
+        [_some_cells(depth, donors.of_cell == row, _MOST_CORRELATED) for row in range(len(donors.codes))]
+    )
     depth, of_cell = depth[taken], donors.of_cell[taken]
     values = counts[taken].toarray().astype(np.float32)
     depth = depth.astype(np.float32)
@@ -386,12 +393,28 @@ def _correlations(
     return found, np.column_stack([first, second])
 
 
-def _some_cells(depth: NDArray[np.float64], own: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Cells of a donor, or as many of them as tell its correlations well enough, evenly over their depths."""
+def _as_many_cells(cells: CellCounts, donors: Donors) -> tuple[CellCounts, Donors]:
+    """Fewer cells of donors that have many, where the donors of one group have more than those of the other.
+
+    What is known of each donor must be about as sure in both groups: relabelling takes donors for alike.
+    """
+    n_cells = np.bincount(donors.of_cell, minlength=len(donors.codes))
+    usual = sorted(float(np.median(n_cells[donors.codes == code])) for code in (0, 1))
+    if usual[1] <= _UNEQUAL_CELLS * usual[0]:
+        return cells, donors
+    most = max(1, int(_UNEQUAL_CELLS * usual[0]))
+    parts = [_some_cells(cells.depth, donors.of_cell == row, most) for row in range(len(donors.codes))]
+    taken = np.sort(np.concatenate(parts))
+    fewer = CellCounts(cells.counts[taken], cells.depth[taken])
+    return fewer, replace(donors, of_cell=donors.of_cell[taken])
+
+
+def _some_cells(depth: NDArray[np.float64], own: NDArray[np.bool_], most: int) -> NDArray[np.intp]:
+    """Cells of a donor, or so many of them, evenly over their depths."""
     cells = np.flatnonzero(own)
-    if len(cells) <= _MOST_CORRELATED:
+    if len(cells) <= most:
         return cells
-    places = np.linspace(0, len(cells) - 1, _MOST_CORRELATED).astype(np.intp)
+    places = np.linspace(0, len(cells) - 1, most).astype(np.intp)
     return np.sort(cells[np.argsort(depth[cells], kind="stable")[places]])
 
 
