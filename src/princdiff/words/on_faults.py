@@ -151,8 +151,19 @@ def _levels(fault: Fault, name: str, own: str) -> str:
     levels = [cut(level, 40) for level in fault.levels]
     match fault.kind:
         case FaultKind.RENAMED:
-            return f"In {own}, {levels[0]} of {name} looks renamed to {levels[1]}."
+            return _ended(f"In {own}, {levels[0]} of {name} looks renamed to {levels[1]}")
         case FaultKind.JOINED:
-            return f"In {own}, {levels[0]} and {levels[1]} of {name} look joined as {levels[2]}."
+            return _ended(f"In {own}, {levels[0]} and {levels[1]} of {name} look joined as {levels[2]}")
     into = f"{levels[1]} and {levels[2]}" if len(levels) > 2 else f"{levels[0]} and {levels[1]}"
-    return f"In {own}, {levels[0]} of {name} looks split into {into}."
+    return _ended(f"In {own}, {levels[0]} of {name} looks split into {into}")
+
+
+def _ended(sentence: str) -> str:
+    """A sentence with its full stop, which a level may have already.
+
+    Examples
+    --------
+    >>> _ended("joined as admin."), _ended("joined as gold")
+    ('joined as admin.', 'joined as gold.')
+    """
+    return sentence if sentence.endswith(".") else f"{sentence}."
