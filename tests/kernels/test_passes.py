@@ -22,6 +22,7 @@ from princdiff.kernels.matched_rows import Plans, matched_forms
 from princdiff.kernels.sparse import SparseProducts
 from princdiff.solvers.ascent import propose
 from princdiff.solvers.sparsity import Sparsity
+from princdiff.statistics import laws
 from princdiff.statistics.scores import gamma_scores, survival_score
 from princdiff.statistics.searched_rows import _Gridded
 
@@ -116,6 +117,13 @@ def binned(rng: np.random.Generator) -> list[np.ndarray]:
     return [totals.counts, totals.sums, totals.worth]
 
 
+def read_off(rng: np.random.Generator) -> list[np.ndarray]:
+    knots, heights = np.sort(rng.normal(size=(2, 19, 30)), axis=2)
+    scores = np.empty((50, 19), np.float32)
+    laws._SCORES(2 * rng.normal(size=(50, 19)), 50, 19, knots, heights, 30, scores)
+    return [scores]
+
+
 WORKS: dict[str, Work] = {
     "wasserstein2": evaluated(Wasserstein2()),
     "wasserstein1": evaluated(WassersteinP(1)),
@@ -128,6 +136,7 @@ WORKS: dict[str, Work] = {
     "scores": scored,
     "matched rows": matched,
     "binned columns": binned,
+    "tables of laws": read_off,
 }
 
 
