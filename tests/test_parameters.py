@@ -186,7 +186,7 @@ ELSEWHERE = {
 }
 ELSEWHERE |= {"Profile", "PDA", "SPARDA", "PairedPDA", "DifferenceResult.plot_witness"}
 # A column must differ in some batch, and cells must be of several types: see tests of these.
-ELSEWHERE |= {"BatchesResult.plot_column", "get.pda_cell_types_df", "Watch"}
+ELSEWHERE |= {"BatchesResult.plot_column", "get.pda_cell_types_df", "Watch", "assert_no_drift"}
 
 
 def public_functions():

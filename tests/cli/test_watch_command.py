@@ -194,3 +194,28 @@ def test_a_watch_cannot_begin_without_batches(months, capsys):
     assert main(["watch", "m1.csv", "--state", "drift.watch"]) == 2
     assert "the watch has begun; give batches to look at" in one_line_error(capsys)
     assert main(["watch", "m2.csv", "--state", "drift.watch", "--quiet"]) == 0
+
+
+def test_continuous_integration(months, capsys):
+    from xml.etree import ElementTree
+
+    command = ["watch", "m1.csv", "m2.csv", "m5.csv", *QUICK, "--junit", "out.xml", "--annotate"]
+    assert main([*command, "--fail-below", "0.05"]) == 1
+    assert "::error title=m5::differs in age (mean " in capsys.readouterr().out
+    suite = ElementTree.parse("out.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    failed = {case.get("name"): case.find("failure") is not None for case in suite}
+    assert failed == {"m2": False, "m5": True}
+    assert main(command) == 2
+    assert "give the rule, --fail-below" in capsys.readouterr().err
+
+
+def test_annotations_cannot_be_ended_by_names(months):
+    from princdiff import compare_batches
+    from princdiff.cli.ci_reports import github_lines, junit
+
+    tables = {"first": pd.read_csv("m1.csv"), "a::b\n::error,<&": pd.read_csv("m5.csv")}
+    found = compare_batches(tables, n_permutations=99, band=False)
+    (line,) = github_lines(found, list(found.frame["batch"]))
+    assert line.startswith("::error title=a%3A%3Ab%0A%3A%3Aerror%2C<&::differs") and "\n" not in line
+    assert "&lt;&amp;" in junit(found, list(found.frame["batch"]))

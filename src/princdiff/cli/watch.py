@@ -91,6 +91,10 @@ def add(commands: argparse._SubParsersAction) -> None:
         const=STANDARD_STREAM,
         help="write the batches as JSON, to the standard output if no file is named",
     )
+    files.add_argument("--junit", metavar="FILE", help="write JUnit XML: each batch a test case")
+    files.add_argument(
+        "--annotate", action="store_true", help="print a GitHub annotation for each batch that fails"
+    )
     types.add_output(files)
     rule = parser.add_argument_group("decision")
     rule.add_argument(
@@ -111,7 +115,10 @@ def add(commands: argparse._SubParsersAction) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     check_outputs(
-        {f"--{name}": getattr(arguments, name) for name in ("html", "save", "plot", "csv", "json", "state")},
+        {
+            f"--{name}": getattr(arguments, name)
+            for name in ("html", "save", "plot", "csv", "json", "junit", "state")
+        },
         [arguments.file, *arguments.batches],
         charts=False,
     )
@@ -136,6 +143,11 @@ def _run(arguments: argparse.Namespace) -> int:
     print_end(written, "" if decision is None or undecided else decision.sentence, arguments)
     if decision is None:
         return SAME
+    if arguments.annotate:
+        from princdiff.cli.ci_reports import github_lines
+
+        for line in github_lines(result, decision.differ):
+            say(line)
     print_notes([decision.caution] if decision.caution else [], arguments, kind="warning")
     return fail(f"cannot decide: {decision.reason}", arguments) if undecided else decision.exit_code
 
@@ -147,6 +159,8 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ValueError("give batches as files, or one file with --time, not both")
     if arguments.time is None and arguments.reference is not None:
         raise ValueError("--reference chooses periods of one table, and needs --time COLUMN")
+    if arguments.fail_below is None and (arguments.junit or arguments.annotate):
+        raise ValueError("--junit and --annotate say what fails: give the rule, --fail-below")
     if arguments.fail_below is None and arguments.min_effect is not None:
         raise ValueError("--min-effect is a part of the rule of --fail-below, which is missing")
     if [arguments.file, *arguments.batches].count(STANDARD_STREAM) > 1:
@@ -248,6 +262,11 @@ def _write(
     if arguments.json and arguments.json != STANDARD_STREAM:
         write_text(arguments.json, _json(result, decision))
         written.append(("JSON", arguments.json))
+    if arguments.junit:
+        from princdiff.cli.ci_reports import junit
+
+        write_text(arguments.junit, junit(result, decision.differ if decision else []))
+        written.append(("JUnit", arguments.junit))
     if arguments.html:
         result.to_html(arguments.html)
         written.append(("Page", arguments.html))
