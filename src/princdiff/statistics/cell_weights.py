@@ -78,9 +78,8 @@ class CellWeights:
     def named(self) -> float:
         """Share of the error that is the clearest column's own, whatever else is looked at.
 
-        Of 40 tables each, without a share and with .2, .3 and .5: a shift of one of 60 columns is found in
-        .82, .85, .85, .88, clusters in 1.00, .97, .95, .88, changes of correlated columns in .61, .60, .57,
-        .52.
+        Of 40 tables each, without a share and with .2 and .3: a shift of one of 60 columns is found in .82,
+        .85 and .85, clusters in 1.00, .97 and .95, changes of correlated columns in .61, .60 and .57.
         Where tails are heavy (two of 30 columns, t2 and lognormal) .2, .5 and .7 find .81, .82 and .85, the
         clearest column alone .86.
         """
