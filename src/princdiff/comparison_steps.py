@@ -388,7 +388,7 @@ class Comparison:
         if self.options.quick:
             count = min(count, auto_choices.HASTY_SELECTION_PERMUTATIONS)
             self.notes.append(
-                f"a quick look: {count} permutations at most, and columns one by one; relations of columns, "
+                f"a quick look: {count} permutations, and columns one by one; relations of columns, "
                 "whether the other columns differ, stability and contrasts were not looked at"
             )
         test = BudgetedTest(self.problem, self.how, count, self.budget)
