@@ -64,6 +64,7 @@ def test_planted_differences_are_found_and_nothing_else(planted):
     assert shift["difference_low"] < 0.1 < shift["difference_high"]
     assert "Computed from sums over chunks" in str(result)
     assert result.groups == {"now": 20_000, "then": 20_000}
+    assert not any(" in '0'" in note for note in result.notes)
 
 
 def test_a_result_of_profiles_is_a_result_like_others(planted, tmp_path):

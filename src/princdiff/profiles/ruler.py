@@ -175,7 +175,9 @@ def make_ruler(
         return Ruler(tuple(_column(coding, rows[coding.column]) for coding in codings), left_out)
     prepared = prepare(_plain(rows), groups=halves, features=features, missing="impute")
     columns = tuple(_column(coding, rows[coding.column]) for coding in prepared.codings)
-    return Ruler(columns, dict(prepared.left_out), tuple(prepared.notes))
+    # What is counted by halves would be taken for groups.
+    notes = tuple(note for note in prepared.notes if " in '0'" not in note)
+    return Ruler(columns, dict(prepared.left_out), notes)
 
 
 def _plain(rows: pd.DataFrame) -> pd.DataFrame:
