@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
 examples:
-  princdiff compare before.csv after.csv --missing impute
   princdiff compare visits/*.parquet --groups visit --blocks patient --memory 2GB --html report.html
   princdiff compare march.csv april.csv --min-rows 500 --fail-below 0.01 --min-effect 0.1 --quiet    in CI
 exit codes: 0 no difference by the rule given, or no rule; 1 they differ by it; 2 bad input; 130 interrupted

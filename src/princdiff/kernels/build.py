@@ -105,7 +105,7 @@ def build(target: Path = LIBRARY, *, sanitize: bool = False) -> Path:
     extra = [*(SANITIZE if sanitize else []), *shlex.split(os.environ.get("CFLAGS", ""))]
     failed: list[CannotCompile] = []
     for compiler, (compiling, linking) in itertools.product(find_compilers(), (UNIX, ([], []))):
-        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix="_library.") as folder:
             try:
                 made = _compiled([*compiler, *compiling, *extra], linking, Path(folder) / target.name)
             except CannotCompile as error:
