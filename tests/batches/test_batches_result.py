@@ -59,6 +59,8 @@ def test_pictures(watched):
 def test_page_and_notebook(watched, tmp_path):
     page = watched.to_html(tmp_path / "page.html").read_text()
     assert page.count("<svg role=") >= 3 and "<script" not in page
+    # July is cut: the news are those of June.
+    assert "The last whole batch: <bdi>2024-06</bdi>" in page and "<b>No longer</b>: <a" in page
     # Every link leads somewhere.
     links = {part.split('"')[0] for part in page.split('href="#')[1:]}
     anchors = {part.split('"')[0] for part in page.split('id="')[1:]}

@@ -67,18 +67,20 @@ def batches_page(result: BatchesResult) -> str:
 
 
 def _news(result: BatchesResult) -> dict[str, Any]:
-    """What the last batch says that those before it did not."""
+    """What the last whole batch says that those before it did not: a short one shows too little."""
+    whole = [place for place, why in enumerate(result.frame["short"]) if not why]
+    last_place = whole[-1] if whole else len(result.frame) - 1
     kinds: dict[str, list[dict[str, str]]] = {"New": [], "Again": [], "Still": [], "No longer": []}
     for number, one in enumerate(result.history[:_SHOWN_COLUMNS], start=1):
-        before = one.named[:-1]
-        if one.lasts:
+        before = one.named[:last_place]
+        if one.named[last_place]:
             kind = "New" if not any(before) else "Still" if before[-1] else "Again"
         elif before and before[-1]:
             kind = "No longer"
         else:
             continue
         kinds[kind].append({"name": named(one.column), "anchor": f"column-{number}"})
-    last = result.frame.iloc[-1]
+    last = result.frame.iloc[last_place]
     nothing = "It differs, but in no single column that could be named." if last["differs"] else ""
     return {
         "batch": named(last["batch"]),
