@@ -27,7 +27,7 @@ _AS_CLEAR = 0.8
 # Of a number that is almost always the same, the share of that value is shown.
 _ALMOST_ALWAYS = 0.9
 # The mean is shown, and not the median, where its score is this part of that of the ranks.
-_MEAN_SEEN = 0.5
+_MEAN_SEEN = 0.57
 # The median is shown, and no other quantile, unless the whole distribution speaks so many times as clearly.
 _MORE_THAN_A_SHIFT = 2.0
 # A move of a quantile counts beside the distance of the quantiles that are this much lower and higher.

@@ -40,7 +40,7 @@ _ROOTS = np.array(
 )
 # Variance of a sum of squares, over that of the same sum of normal numbers, within which a gamma law with
 # this variance is close to it. Outside few rows rule the sum.
-_LEAST_VARIANCE, _MOST_VARIANCE = 0.6, 1.5
+_LEAST_VARIANCE, _MOST_VARIANCE = 0.6, 1.05
 
 
 @dataclass(frozen=True, eq=False)
