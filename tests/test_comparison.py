@@ -193,7 +193,7 @@ def test_pictures_draw_what_they_say(result):
     assert len(result.plot_projection().get_legend().get_texts()) == 2
     labels = [text.get_text() for text in result.plot_weights(top=3).get_yticklabels()]
     assert labels[0] == result.to_frame().loc[0, "feature"]
-    assert "99 relabellings" in result.plot_null().get_legend().get_texts()[0].get_text()
+    assert "99 permutations" in result.plot_null().get_legend().get_texts()[0].get_text()
     assert result.plot_path().get_xlabel() == "number of features"
     assert result.plot_feature("weight").get_xlabel() == "weight"
     with pytest.raises(ValueError, match="no column or feature is called"):

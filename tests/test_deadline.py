@@ -269,7 +269,7 @@ def test_long_tests_are_announced(clock, caplog):
     announcement(100, 1000)
     clock.pay(9.0)
     announcement(200, 1000)
-    assert caplog.text.count("the test takes about 3 minutes (999 relabellings)") == 1
+    assert caplog.text.count("the test takes about 3 minutes (999 permutations)") == 1
     caplog.clear()
     announcement = time_budget.Announcement(n_jobs=3)
     announcement(0, 1000)
@@ -284,7 +284,7 @@ def test_only_a_test_of_any_length_is_announced(monkeypatch, caplog):
     assert not caplog.text
     monkeypatch.setattr(auto_choices, "LONG", 0.0)
     compare(X, groups=y, select=False, n_permutations=199)
-    assert caplog.text.count("(199 relabellings)") == 1
+    assert caplog.text.count("(199 permutations)") == 1
     caplog.clear()
     compare(X, groups=y, select=False, n_permutations=199, time_budget=600)
     assert not caplog.text
@@ -297,7 +297,7 @@ def test_a_run_that_was_cut_short_does_not_claim_a_difference(monkeypatch, clock
     )
     result = compare(X, groups=y, select=False, time_budget=20)
     assert result.test.n_permutations == 19 and result.pvalue == 0.05
-    assert "was not decided in time: 19 of 999 relabellings" in str(result).replace("\n", " ")
+    assert "was not decided in time: 19 of 999 permutations" in str(result).replace("\n", " ")
     assert "differ (p" not in str(result)
 
 

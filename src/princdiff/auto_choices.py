@@ -137,17 +137,16 @@ def choose_divergence(
     if not (isinstance(asked, str) and asked == "auto"):
         return get(asked), ""
     if any(kind != "number" for kind in kinds):
-        found = "are flags and categories"
+        found = "flags or categories"
     elif stepped := _stepped_features(rows):
-        found = "is 1 feature" if stepped == 1 else f"are {stepped} features"
-        found += " with few different values"
+        found = f"{'a column' if stepped == 1 else f'{stepped} columns'} of few different values"
     else:
         return get("wasserstein2"), (
-            "Compared by the squared Wasserstein distance, since all features are continuous."
+            "Distance: squared Wasserstein, because all columns are continuous numbers."
         )
     return get("energy"), (
-        f"Compared by the energy distance, since there {found}: the squared Wasserstein distance "
-        "would be dominated by the rarest of them."
+        f"Distance: energy, because the table has {found}, of which the rarest would rule the squared "
+        "Wasserstein distance."
     )
 
 

@@ -117,7 +117,7 @@ class BudgetedTest:
         if pilot is None:
             self.notes.append(
                 "time budget: no test was made, since the time does not suffice for "
-                f"{_PILOT} relabellings; allow more time, or compare fewer rows or columns"
+                f"{_PILOT} permutations; allow more time, or compare fewer rows or columns"
             )
             return None
         found, problem, seconds = pilot
@@ -228,7 +228,7 @@ class Announcement:
             self._announced = True
             # Warnings are collected and shown at the end, which would be late.
             _LOG.warning(
-                "princdiff: the test takes about %s (%d relabellings); fewer of them or a time budget make "
+                "princdiff: the test takes about %s (%d permutations); fewer of them or a time budget make "
                 "it shorter",
                 _duration(self.expected(made, total)),
                 total - 1,

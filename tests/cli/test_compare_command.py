@@ -37,7 +37,7 @@ def test_two_files_as_a_process(files):
     first_ten = "\n".join(done.stdout.splitlines()[:10])
     assert "The groups before and after differ (p = 0.05)" in first_ten
     assert "weight" in first_ten and "(proved" in done.stdout
-    assert "Permutation test, 19 random relabellings" in done.stdout
+    assert "Permutation test, 19 random permutations" in done.stdout
 
 
 def test_groups_of_one_file_with_blocks(files, capsys):

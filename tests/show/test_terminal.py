@@ -109,6 +109,6 @@ def test_figures_are_not_torn_apart():
 def test_relabellings_are_counted_in_words_that_can_be_read():
     drawn = made_up()
     every = dataclasses.replace(drawn, test=dataclasses.replace(drawn.test, exact=True, n_permutations=69))
-    assert "Permutation test, all 69 distinct relabellings;" in wording.test_sentence(every)
+    assert "Permutation test, all 69 distinct permutations;" in wording.test_sentence(every)
     count = drawn.test.n_permutations
-    assert f"Permutation test, {count} random relabellings" in wording.test_sentence(drawn)
+    assert f"Permutation test, {count} random permutations" in wording.test_sentence(drawn)

@@ -171,7 +171,7 @@ def donors(sizes=(12, 7, 9, 11, 8, 13)) -> anndata.AnnData:
 
 def test_donors_change_sides_as_a_whole():
     cells = donors()
-    with pytest.warns(UserWarning, match=r"only 10 distinct relabellings"):
+    with pytest.warns(UserWarning, match=r"only 10 distinct permutations"):
         princdiff.tl.pda(cells, "sick", blocks="donor", n_permutations=99)
     row = princdiff.get.pda_statistics(cells).iloc[0]
     # Of 20 ways to choose three of six donors, half are mirror images of the others.

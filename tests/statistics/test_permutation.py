@@ -266,7 +266,7 @@ def test_repr_is_short():
     X, y = two_groups(42, (15, 18), 4, shift=2.0)
     text = repr(permutation_test(X, y, n_permutations=39, random_state=0))
     assert text.startswith("PermutationResult(pvalue=0.025, statistic=")
-    assert "39 relabellings" in text and len(text) < 150
+    assert "39 permutations" in text and len(text) < 150
 
 
 def test_contrasts_are_the_clearest_directions():
@@ -798,12 +798,12 @@ def test_too_few_permutations_warn():
 
 def test_coarse_designs_warn_and_say_how_coarse():
     X, y = two_groups(37, (3, 3), 2)
-    with pytest.warns(UserWarning, match=r"10 distinct relabellings.* below 0\.1"):
+    with pytest.warns(UserWarning, match=r"10 distinct permutations.* below 0\.1"):
         found = permutation_test(X, y)
     assert found.smallest_attainable_pvalue == pytest.approx(0.1)
     X, y = two_groups(38, (8, 8), 2)
     donors = np.repeat(np.arange(4), 4)
-    with pytest.warns(UserWarning, match="3 distinct relabellings"):
+    with pytest.warns(UserWarning, match="3 distinct permutations"):
         found = permutation_test(X + 10 * y[:, None], y, blocks=donors, permute="whole")
     assert found.pvalue == found.smallest_attainable_pvalue == pytest.approx(2 / 6)
 

@@ -24,9 +24,9 @@ def table() -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("blocks", "sentence"),
     [
-        ("donor", "Whole blocks ('donor') were relabelled, not single rows: 6 in 'a' and 6 in 'b'."),
-        ("pair", "Rows were relabelled within 24 pairs ('pair'), one row of each group in each."),
-        ("site", "Rows were relabelled within their blocks ('site') only: 3 blocks."),
+        ("donor", "Whole blocks ('donor') were permuted, not single rows: 6 in 'a' and 6 in 'b'."),
+        ("pair", "Rows were permuted within 24 pairs ('pair'), one row of each group in each."),
+        ("site", "Rows were permuted within their blocks ('site') only: 3 blocks."),
     ],
 )
 def test_blocks_are_named_everywhere(blocks, sentence, tmp_path, monkeypatch, capsys):
@@ -47,6 +47,6 @@ def test_blocks_without_a_column_have_no_name_and_none_no_sentence():
     frame = table()
     rows = frame[["x", "y"]]
     given = princdiff.compare(rows, groups=frame["arm"], blocks=frame["donor"], n_permutations=19)
-    assert "Whole blocks were relabelled, not single rows: 6 in 'a' and 6 in 'b'." in given.notes
+    assert "Whole blocks were permuted, not single rows: 6 in 'a' and 6 in 'b'." in given.notes
     plain = princdiff.compare(rows, groups=frame["arm"], n_permutations=19)
-    assert not any("relabelled" in note for note in plain.notes)
+    assert not any("permuted" in note for note in plain.notes)

@@ -55,7 +55,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     method = parser.add_argument_group("method")
     add_method_options(method)
     method.add_argument(
-        "--quick", action="store_true", help="a first answer: few relabellings, columns one by one"
+        "--quick", action="store_true", help="a first answer: few permutations, columns one by one"
     )
     method.add_argument(
         "--checkpoint", metavar="FILE", help="keep finished steps here; the same command resumes from them"
@@ -148,7 +148,7 @@ def add_table_options(rows: argparse._ActionsContainer, *, grouped: bool) -> Non
         "--permute",
         choices=("auto", "within", "whole"),
         metavar="HOW",
-        help="relabel rows within their block, or whole blocks; default auto",
+        help="permute rows within their block, or whole blocks; default auto",
     )
     rows.add_argument(
         "--covariates",
@@ -191,7 +191,7 @@ def add_method_options(method: argparse._ActionsContainer) -> None:
         metavar="N",
         type=types.count,
         default=999,
-        help="relabellings of the test (default 999); 0 skips the test",
+        help="permutations of the test (default 999); 0 skips the test",
     )
     method.add_argument(
         "--scale",

@@ -144,5 +144,5 @@ def refuse_unseeded(checkpoint: str | Path | None, random_state: Any) -> None:
     if checkpoint is not None and not isinstance(random_state, (int, np.integer)):
         raise ValueError(
             f"{option('checkpoint')} needs a number as random_state, so that a resumed run draws the same "
-            f"relabellings; got {random_state!r}"
+            f"permutations; got {random_state!r}"
         )

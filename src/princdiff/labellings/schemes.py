@@ -169,7 +169,7 @@ def scheme_of(problem: Problem, n_permutations: int, seed: int) -> Scheme:
         )
     scheme: Scheme = problem.memory[key]
     if scheme.exhaustive and scheme.smallest_pvalue > 0.05:
-        ways = f"only {scheme.n_labellings} distinct relabellings"
+        ways = f"only {scheme.n_labellings} distinct permutations"
         ways = ways if scheme.n_labellings > 1 else "no other labelling than the observed one"
         warn_user(
             f"this design has {ways}: no p-value can be below "
@@ -402,10 +402,10 @@ class Scheme:
 
 def _impossible(permute: str, blocks: NDArray[np.intp] | None) -> str:
     if blocks is not None and permute == "whole":
-        return "these blocks allow no relabelling: at least two blocks of different groups are needed"
+        return "these blocks allow no permutation: at least two blocks of different groups are needed"
     if blocks is not None and blocks.max() > 0:
         return (
-            "no relabelling is possible within the blocks: every block lies in one group; "
+            "no permutation is possible within the blocks: every block lies in one group; "
             'use permute="whole" for blocks such as donors that belong to one group each'
         )
-    return "no relabelling is possible: at least two groups with a row each are needed"
+    return "no permutation is possible: at least two groups with a row each are needed"

@@ -16,7 +16,7 @@ from princdiff.profiles.chunk_scores import ColumnScores, PairScores, column_sco
 from princdiff.profiles.chunk_sums import ChunkLabellings, Chunks
 from princdiff.profiles.ruler import MOST_IN_PAIRS
 from princdiff.selection.explanation import Changes, Explanation, explained
-from princdiff.selection.selected import SelectionResult
+from princdiff.selection.selected import SelectionResult, promise
 from princdiff.selection.steps import MIXED_ALONE, SHARE_ALONE, SelectionOptions
 from princdiff.statistics.alone import (
     AloneScores,
@@ -285,14 +285,7 @@ class ChunkTests:
 
     def _control(self, options: SelectionOptions) -> str:
         several = len(self.columns.unit_of) > len(self.chunks.ruler.columns)
-        alpha = f"{options.alpha:g}"
-        if options.error == "fdr":
-            words = f"Of the columns named, at most a share of {alpha} is expected not to differ alone."
-        else:
-            words = (
-                "The chance that any of the columns named does not differ, alone or together with others, "
-                f"is at most {alpha}."
-            )
+        words = promise("columns", options.alpha, options.error)
         if several:
             words += " Which levels of a column changed, or its missing values, is judged within it."
         looked_at = len(self.chunks.ruler.in_pairs)

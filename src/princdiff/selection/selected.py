@@ -14,6 +14,32 @@ from princdiff.printable import short_repr
 from princdiff.selection.explanation import Explanation
 
 
+def promise(named: str, alpha: float, error: str) -> str:
+    """What is controlled when columns are named, in words.
+
+    Parameters
+    ----------
+    named : str
+        What is named: "columns", or "features".
+    alpha : float
+        Level.
+    error : {"fwer", "fdr"}
+        The chance of any false name, or the expected share of false ones.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> promise("columns", 0.05, "fwer")
+    'There is at most a 5 % chance that the columns named contain a false positive.'
+    """
+    if error == "fdr":
+        return f"At most {100 * alpha:g} % of the {named} named are expected to be false positives."
+    return f"There is at most a {100 * alpha:g} % chance that the {named} named contain a false positive."
+
+
 @with_shared_docs
 @dataclass(frozen=True, repr=False)
 class SelectionResult:

@@ -20,7 +20,7 @@ from princdiff.selection.doubtful_pairs import DoubtfulPairs
 from princdiff.selection.echoes import echoes
 from princdiff.selection.explanation import Changes, Explanation, explained
 from princdiff.selection.features_of_pairs import FeatureFacts, features_that_explain
-from princdiff.selection.selected import SelectionResult
+from princdiff.selection.selected import SelectionResult, promise
 from princdiff.statistics.alone import (
     alone_scores_of,
     extrapolated,
@@ -435,17 +435,9 @@ class SelectionSteps:
 
     def _control(self) -> str:
         alpha, n_features = self._options.alpha, self._problem.n_features
-        alone = ", alone or together with others," if self._options.relations else ""
-        if self._only_relations:
-            alone = ", together with others,"
         several = len(np.unique(self._unit_of)) < n_features
         named = "columns" if several else "features"
-        if self._options.error == "fdr":
-            words = (
-                f"Of the {named} named, at most a share of {alpha:g} is expected not to differ{alone[:-1]}."
-            )
-        else:
-            words = f"The chance that any of the {named} named does not differ{alone} is at most {alpha:g}."
+        words = promise(named, alpha, self._options.error)
         if several:
             words += " Which levels of a column changed, or whether its missing values did, is judged "
             words += "within that column."

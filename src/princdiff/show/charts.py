@@ -310,7 +310,7 @@ def null(values: NDArray[np.float64], observed: float) -> Spec:
     height = {
         "field": "n",
         "type": "quantitative",
-        "axis": {"title": "relabellings", "tickCount": 4, "tickMinStep": 1, "format": "d"},
+        "axis": {"title": "permutations", "tickCount": 4, "tickMinStep": 1, "format": "d"},
     }
     # The label stands on the side where there is room.
     right = far or observed > (low + high) / 2
@@ -355,7 +355,7 @@ def null(values: NDArray[np.float64], observed: float) -> Spec:
                 "encoding": {
                     "x": position,
                     "x2": {"field": "x2"},
-                    "tooltip": tooltips({"range": "statistic", "n": "relabellings"}),
+                    "tooltip": tooltips({"range": "statistic", "n": "permutations"}),
                 },
             },
             *([text] if far else [rule, text]),

@@ -251,7 +251,7 @@ def null_distribution(null: ArrayLike, observed: float, pvalue: float, *, ax: Ax
     ax = new_axes(ax, (6.4, 3.0))
     null = np.asarray(null, dtype=float)
     edges = figures.null_edges(null).tolist()
-    ax.hist(null, bins=edges, color="0.7", edgecolor="white", label=f"{len(null)} relabellings")
+    ax.hist(null, bins=edges, color="0.7", edgecolor="white", label=f"{len(null)} permutations")
     label = f"observed: {observed:.3g} (p = {pvalue:.2g})"
     spread = float(np.ptp(null)) or 1.0
     if figures.is_far(null, observed):
@@ -272,7 +272,7 @@ def null_distribution(null: ArrayLike, observed: float, pvalue: float, *, ax: Ax
     else:
         ax.axvline(observed, color=COLOURS[1], linewidth=2, label=label)
     ax.set_xlabel("statistic")
-    ax.set_ylabel("relabellings")
+    ax.set_ylabel("permutations")
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False)
     return ax

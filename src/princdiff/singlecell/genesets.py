@@ -147,7 +147,7 @@ def enrichment(
     """
     if null is not None and null.shape[1] < min(n_top, len(universe)):
         raise ValueError(
-            f"n_top={n_top}, but only {null.shape[1]} leading genes of each relabelling were kept: run "
+            f"n_top={n_top}, but only {null.shape[1]} leading genes of each permutation were kept: run "
             f"tl.pda with n_null_genes={n_top}"
         )
     place = {str(gene): number for number, gene in enumerate(universe)}

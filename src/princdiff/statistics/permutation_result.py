@@ -129,6 +129,6 @@ class PermutationResult:
     monte_carlo: Interval | None = None
 
     def __repr__(self) -> str:
-        how = "all relabellings" if self.exact else f"{self.n_permutations} relabellings"
+        how = "all permutations" if self.exact else f"{self.n_permutations} permutations"
         leads = f", leading: {self.leading}" if self.leading else ""
         return f"PermutationResult(pvalue={self.pvalue:.4g}, statistic={self.statistic:.4g}, {how}{leads})"

@@ -1,4 +1,4 @@
-"""How blocks such as donors, pairs or strata were relabelled in a test, in words."""
+"""How blocks such as donors, pairs or strata were permuted in a test, in words."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def how_blocks_were_relabelled(problem: Problem, column: str = "") -> str:
     >>> design = Design(blocks=["p", "p", "q", "q", "r", "r"])
     >>> donors = Problem.from_arrays(np.arange(6.0)[:, None], list("xxyyyy"), design=design)
     >>> how_blocks_were_relabelled(donors, "donor")
-    "Whole blocks ('donor') were relabelled, not single rows: 1 in 'x' and 2 in 'y'."
+    "Whole blocks ('donor') were permuted, not single rows: 1 in 'x' and 2 in 'y'."
     """
     if problem.blocks is None:
         return ""
@@ -41,14 +41,14 @@ def how_blocks_were_relabelled(problem: Problem, column: str = "") -> str:
             for name, count in zip(problem.classes, np.count_nonzero(rows, axis=0), strict=True)
         ]
         listed = f"{', '.join(counts[:-1])} and {counts[-1]}"
-        return f"Whole blocks{named} were relabelled, not single rows: {listed}."
+        return f"Whole blocks{named} were permuted, not single rows: {listed}."
     if problem.permute == "mixed":
         crossing = int((np.count_nonzero(rows, axis=1) > 1).sum())
         return (
-            f"Rows were relabelled within the {plural(crossing, 'block')}{named} that have rows of several "
+            f"Rows were permuted within the {plural(crossing, 'block')}{named} that have rows of several "
             f"groups, and the other {plural(len(rows) - crossing, 'block')} as wholes."
         )
     if (rows == 1).all():
         noun = "pair" if problem.n_groups == 2 else "set"
-        return f"Rows were relabelled within {plural(len(rows), noun)}{named}, one row of each group in each."
-    return f"Rows were relabelled within their blocks{named} only: {plural(len(rows), 'block')}."
+        return f"Rows were permuted within {plural(len(rows), noun)}{named}, one row of each group in each."
+    return f"Rows were permuted within their blocks{named} only: {plural(len(rows), 'block')}."

@@ -36,7 +36,7 @@ def headline(result: DifferenceResult) -> str:
     if _undecided(result):
         return (
             f"Whether {names} differ was not decided in time: {result.test.n_permutations} of "
-            f"{result.test.asked} relabellings can give no p-value below {pvalue[4:]}."
+            f"{result.test.asked} permutations can give no p-value below {pvalue[4:]}."
         )
     return f"{_adjusted(result, 'The')} groups {names} differ{how} ({pvalue}){_in_what(result)}."
 
@@ -220,7 +220,7 @@ def test_sentence(result: DifferenceResult) -> str:
         if test.searched_rows is not None:
             searched = f" Directions were searched on {test.searched_rows} rows and judged on all."
         return (
-            f"Permutation test, {made} relabellings{asked}; "
+            f"Permutation test, {made} permutations{asked}; "
             f"no p-value below {test.smallest_attainable_pvalue:.2g} is possible here.{searched}"
         )
     if test.name == "split":
@@ -272,5 +272,5 @@ def selection_sentence(result: DifferenceResult) -> str:
     if not made.control:
         return "The columns were not tested."
     if made.made and made.n_permutations != result.test.n_permutations:
-        return f"{made.control} Columns were judged by {made.n_permutations} relabellings."
+        return f"{made.control} Column p-values use {made.n_permutations} permutations."
     return made.control
