@@ -141,7 +141,9 @@ FUNCTIONS = {
         f"pl.{name}": lambda name=name: plain(
             getattr(princdiff.pl, name), adata=cells(), **({"gene": "1"} if name == "pda_gene" else {})
         )
-        for name in ("pda", "pda_genes", "pda_heatmap", "pda_scatter", "pda_gene", "pda_gene_sets")
+        for name in (
+            "pda", "pda_genes", "pda_heatmap", "pda_scatter", "pda_gene", "pda_gene_sets", "volcano",
+        )
     },
     **{
         f"DifferenceResult.{name}": lambda name=name: plain(
@@ -186,7 +188,13 @@ ELSEWHERE = {
 }
 ELSEWHERE |= {"Profile", "PDA", "SPARDA", "PairedPDA", "DifferenceResult.plot_witness"}
 # A column must differ in some batch, and cells must be of several types: see tests of these.
-ELSEWHERE |= {"BatchesResult.plot_column", "get.pda_cell_types_df", "Watch", "assert_no_drift"}
+ELSEWHERE |= {
+    "BatchesResult.plot_column",
+    "get.pda_cell_types_df",
+    "pl.pda_cell_types",
+    "Watch",
+    "assert_no_drift",
+}
 
 
 def public_functions():

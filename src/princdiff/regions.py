@@ -62,6 +62,19 @@ class RegionsResult:
         Level.
     n_searched, n_tested : int
         Rows in which they were looked for, and on which they were tested.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from princdiff import find_regions
+    >>> rng = np.random.default_rng(0)
+    >>> table = pd.DataFrame({"age": rng.uniform(20, 80, 2000).round(), "group": np.repeat(["a", "b"], 1000)})
+    >>> old = table["age"] > 60
+    >>> table.loc[old, "group"] = np.where(rng.random(old.sum()) < 0.8, "b", "a")
+    >>> found = find_regions(table, groups="group", n_regions=1)
+    >>> type(found).__name__, len(found.significant)
+    ('RegionsResult', 1)
     """
 
     regions: list[Region]

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff.labellings.pvalues import counted_pvalue
+
 # Relabellings that reach the observed statistic after which the search ends: the level is out of reach.
 _ENOUGH = 10
 # Relabellings are this many divided by the level: with one alone, its chance would decide.
@@ -140,7 +142,7 @@ def _ranked(
         reached += len(places)
         drawn += step
         largest = np.sort(np.concatenate([largest, maxima]))[-len(largest) :]
-    return (1 + reached) / (1 + count), float(largest[0]) + _TIED
+    return float(counted_pvalue(reached, count)), float(largest[0]) + _TIED
 
 
 def _maxima(

@@ -186,7 +186,7 @@ def _mark(own: Numbers, other: Numbers) -> NumberFault | None:
 def _cut_above(own: Numbers, other: Numbers) -> NumberFault | None:
     """As many rows at the largest value as the other group has beyond it."""
     limit = float(own.max())
-    at, beyond = float((own == limit).mean()), float((other >= limit).mean())
+    at, beyond = float(np.mean(own == limit)), float(np.mean(other >= limit))
     error = np.sqrt(at * (1 - at) * (1 / len(own) + 1 / len(other)))
     reached = (own == limit).sum() >= max(_FEWEST, _LEAST_GAIN * len(own)) and (
         other > limit
