@@ -44,7 +44,7 @@ def test_planted_features_are_found(seed):
     result = select_features(X, y, **QUICK)
     assert found(result) == {1, 5, 9}
     assert set(reasons(result).values()) == {"alone"}
-    assert "is at most 0.05" in result.control
+    assert "at most a 5 % chance" in result.control
 
 
 def test_a_pair_that_differs_only_jointly_is_named_with_its_partner():

@@ -124,7 +124,7 @@ def test_within_groups_a_shift_is_no_difference_of_a_gene():
     values = rng.normal(size=(90, 3))
     values[60:, 0] += 2.0
     values[60:, 1] = rng.choice([-1.0, 1.0], size=30)
-    for scale, named in (("pooled", ["g0", "g1"]), ("within", ["g1"])):
+    for scale, named in (("pooled", ["g0", "g1"]), ("within", [])):
         cells = make_cells(values)
         princdiff.tl.pda(cells, "kind", scale=scale, n_permutations=199, values=None)
         genes = princdiff.get.pda_df(cells)

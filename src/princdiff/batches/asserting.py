@@ -45,13 +45,14 @@ def assert_no_drift(
     Examples
     --------
     >>> import numpy as np
+    >>> from princdiff import assert_no_drift
     >>> rng = np.random.default_rng(0)
     >>> before = rng.normal(size=(200, 2))
     >>> assert_no_drift(before, rng.normal(size=(200, 2)), n_permutations=199)
     >>> assert_no_drift(before, rng.normal(size=(200, 2)) + [0, 1], n_permutations=199)
     Traceback (most recent call last):
     ...
-    AssertionError: The groups X and Y differ (p = 0.005). ...
+    AssertionError: The groups X and Y differ (p = 0.005), and one column explains it: x1 ...
     """
     # The traceback of pytest ends in the test, not here.
     __tracebackhide__ = True

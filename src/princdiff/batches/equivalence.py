@@ -51,6 +51,9 @@ class EquivalenceResult:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from princdiff import equivalent
     >>> rng = np.random.default_rng(0)
     >>> january, february = ({"age": rng.normal(size=5000)} for _ in range(2))
     >>> equivalent(pd.DataFrame(january), pd.DataFrame(february)).answer
@@ -125,6 +128,9 @@ def equivalent(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from princdiff import equivalent
     >>> rng = np.random.default_rng(0)
     >>> old, new = rng.normal(size=(400, 2)), rng.normal(size=(400, 2))
     >>> equivalent(old, new, margin=0.3).answer, equivalent(old, new + 1, margin=0.3).answer

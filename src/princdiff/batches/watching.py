@@ -118,6 +118,9 @@ class Watch:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from princdiff import Watch
     >>> rng = np.random.default_rng(0)
     >>> def day(shift=0.0):
     ...     return pd.DataFrame({"size": rng.normal(shift, 1, 300), "age": rng.normal(size=300)})

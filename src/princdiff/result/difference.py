@@ -234,7 +234,7 @@ class DifferenceResult:
         >>> print(compare(table, groups="arm", n_permutations=99).table1("markdown", overall=False))
         | column | level | figures | control (n = 100) | drug (n = 100) | missing | SMD | adjusted p |
         | --- | --- | --- | --- | --- | --- | --- | --- |
-        | age |  | mean (SD) | 50.8 (9.72) | 50.9 (9.58) | 0 | 0.01 | 0.99 |
+        | age |  | mean (SD) | 50.8 (9.67) | 49.5 (9.61) | 0 | 0.14 | 0.53 |
         """
         parameters.check(
             {"form": form, "median": median, "overall": overall},

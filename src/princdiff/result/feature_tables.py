@@ -346,7 +346,7 @@ def measured_scores(
     >>> values = np.random.default_rng(0).normal(size=400)
     >>> values[200:] += 1.0
     >>> measured_scores(values, np.repeat([0, 1], 200).astype(np.uint8)).round().astype(int)[:2]
-    array([39,  1])
+    array([40,  1])
     """
     if len(values) > _MOST_ROWS:
         kept = np.sort(np.random.default_rng(0).permutation(len(values))[:_MOST_ROWS])

@@ -284,7 +284,7 @@ def group_codes(labels: pd.Series, where: Callable[[int], str]) -> tuple[NDArray
     Examples
     --------
     >>> group_codes(pd.Series(["new", "old", "new"]), str)
-    (array([0, 1, 0], dtype=uint8), ('new', 'old'))
+    (array([1, 0, 1], dtype=uint8), ('old', 'new'))
     """
     found, values = _factorized(labels)
     names = [level_name(value) for value in values]
