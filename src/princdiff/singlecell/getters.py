@@ -99,7 +99,8 @@ def rank_genes_groups_df(
     --------
     {example_cells}
     >>> princdiff.tl.pda(cells, "tissue", n_features=3, n_permutations=99)
-    >>> princdiff.get.rank_genes_groups_df(cells, pval_cutoff=0.05)[["names", "pvals_adj", "selected"]].round(2)
+    >>> found = princdiff.get.rank_genes_groups_df(cells, pval_cutoff=0.05)
+    >>> found[["names", "pvals_adj", "selected"]].round(2)
       names  pvals_adj  selected
     0     2       0.01      True
     """
