@@ -149,9 +149,12 @@ def test_an_api_page_shows_signature_parameters_and_example(look):
 
 
 def test_the_gallery_shows_every_tutorial(look):
+    from selenium.webdriver.support.ui import WebDriverWait
+
     browser = look("auto_tutorials/index.html")
-    cards = browser.execute_script("return document.querySelectorAll('.sphx-glr-thumbcontainer').length")
-    assert cards == len(TUTORIALS) == 5
+    count = "return document.querySelectorAll('.sphx-glr-thumbcontainer').length"
+    WebDriverWait(browser, 20).until(lambda page: page.execute_script(count))
+    assert browser.execute_script(count) == len(TUTORIALS) == 5
 
 
 def test_the_page_of_the_command_line_has_every_command_and_option(look):
