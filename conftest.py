@@ -31,6 +31,13 @@ def _nothing_imported(request: pytest.FixtureRequest) -> None:
         request.node.dtest.globs.clear()
 
 
+@pytest.fixture(autouse=True)
+def _own_folder(request: pytest.FixtureRequest) -> None:
+    """Run examples in a folder of their own: some write files."""
+    if isinstance(request.node, pytest.DoctestItem):
+        request.getfixturevalue("monkeypatch").chdir(request.getfixturevalue("tmp_path"))
+
+
 @functools.cache
 def public_examples() -> frozenset[str]:
     """Where the examples of public names are written."""
