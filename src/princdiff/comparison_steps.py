@@ -456,7 +456,9 @@ class Comparison:
         repeated = repeated_rows(self.data, self.problem.row_keys)
         groups = {name: name for name in self.data.groups}
         self.notes += [fault_sentence(fault, groups) for fault in repeated]
-        return [*faults(self.data, named, self.how.rng("faults")), *repeated]
+        others = len(self.data.column_info) - len(named)
+        unmoved = others < 2 or (explanation.rest_pvalue > LEVEL and others >= len(named))
+        return [*faults(self.data, named, self.how.rng("faults"), unmoved), *repeated]
 
     def _untested(self, why: str) -> tuple[pd.DataFrame, SelectionPart, pd.DataFrame]:
         """What stands in the place of a selection that was not made."""

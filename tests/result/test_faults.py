@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_breast_cancer
 
 from princdiff import compare, load
 from princdiff.findings import Fault, FaultKind
@@ -137,3 +138,12 @@ def test_damaged_files_are_refused(tmp_path):
         place.write_text(json.dumps({**whole, "faults": [{**whole["faults"][0], name: wrong}]}))
         with pytest.raises(ValueError, match="fault"):
             load(place)
+
+
+@pytest.mark.parametrize("groups", [{0: "a", 1: "b"}, {0: "b", 1: "a"}])
+def test_where_most_columns_differ_none_is_said_to_be_in_another_unit(groups):
+    """Tumours differ in nearly all measurements, some of them by about what miles are in kilometres."""
+    tumours = load_breast_cancer(as_frame=True)
+    found = compare(tumours.data, groups=tumours.target.map(groups), n_permutations=99, random_state=0)
+    assert len(found.selected_columns) > 20
+    assert not {fault.kind for fault in found.faults} & {FaultKind.UNIT, FaultKind.SWAPPED, FaultKind.MOVED}

@@ -27,6 +27,8 @@ _MOST_COLUMNS, _MOST_ROWS = 30, 20_000
 _REPEATED, _RARER, _SURELY = 0.02, 0.2, 4.0
 # Of one column repeated rows are repeated values.
 _FEWEST_COLUMNS = 2
+# Faults in which all values of a column take part, as they do where the world changed.
+_OF_WHOLE_COLUMNS = {FaultKind.UNIT, FaultKind.SWAPPED, FaultKind.MOVED, FaultKind.RENAMED}
 
 
 class _Column(NamedTuple):
@@ -35,7 +37,9 @@ class _Column(NamedTuple):
     """The place of its first feature."""
 
 
-def faults(prepared: Prepared, named: Sequence[str], rng: np.random.Generator) -> list[Fault]:
+def faults(
+    prepared: Prepared, named: Sequence[str], rng: np.random.Generator, unmoved: bool = True
+) -> list[Fault]:
     """What the columns named look like: faults of numbers, dates and categories.
 
     Parameters
@@ -46,6 +50,9 @@ def faults(prepared: Prepared, named: Sequence[str], rng: np.random.Generator) -
         Columns that explain the difference.
     rng : Generator
         Draws the rows that are looked at, where there are many.
+    unmoved : bool, default=True
+        Whether the other columns are as they were. Where most of a table changed, the world did: some of the
+        columns are then larger by about what inches are in centimetres, or look like others did before.
 
     Returns
     -------
@@ -71,12 +78,12 @@ def faults(prepared: Prepared, named: Sequence[str], rng: np.random.Generator) -
         for column in columns
         if column.coding.type in ("number", "date") and prepared.feature_levels[column.first] in ("", "days")
     }
-    found = list(_swapped(numbers, prepared))
+    found = list(_swapped(numbers, prepared)) if unmoved else []
     known = {name for fault in found for name in fault.columns}
     for column in columns:
         if column.coding.column not in known:
             found += _of_column(column, numbers.get(column.coding.column), prepared)
-    return found
+    return [fault for fault in found if unmoved or fault.kind not in _OF_WHOLE_COLUMNS]
 
 
 def _plain(prepared: Prepared) -> bool:
