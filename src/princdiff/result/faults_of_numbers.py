@@ -42,9 +42,9 @@ _WITHIN = 4.0
 # Rounding must leave at most this part of the values, and move at least this part of them.
 _FEWER_VALUES, _MOVED = 0.6, 0.4
 # P-values of distributions that are alike, and of those that are not.
+# A unit is named where a change that is so many times as large would not do.
+_NEARLY = (0.8, 1.25)
 _ALIKE, _UNLIKE = 0.01, 1e-4
-# A unit is named where a factor that is a sixth larger or smaller would not do.
-_NEARLY = (1 / 1.17, 1.17)
 
 
 class NumberFault(NamedTuple):
@@ -130,7 +130,7 @@ def _another_unit(own: Numbers, other: Numbers) -> NumberFault | None:
         change
         for change in UNIT_CHANGES
         if _undone_alike(change, own, other)
-        and not any(_undone_alike(change.nearly(part), own, other) for part in _NEARLY)
+        and not any(_undone_alike(change.partly(part), own, other) for part in _NEARLY)
     ]
     if not fits:
         return None

@@ -34,15 +34,15 @@ class UnitChange(NamedTuple):
         """
         return (values - self.offset) / self.factor
 
-    def nearly(self, times: float) -> UnitChange:
-        """A change that is a little smaller or larger, without a name.
+    def partly(self, part: float) -> UnitChange:
+        """A change that is smaller or larger, without a name.
 
         Examples
         --------
-        >>> UnitChange("", "", 100.0).nearly(1.5).factor
-        150.0
+        >>> UnitChange("", "", 100.0).partly(0.5).factor
+        10.0
         """
-        return UnitChange("", "", self.factor * times, self.offset * times)
+        return UnitChange("", "", self.factor**part, self.offset * part)
 
     @property
     def back(self) -> UnitChange:
