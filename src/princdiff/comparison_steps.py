@@ -457,7 +457,8 @@ class Comparison:
         groups = {name: name for name in self.data.groups}
         self.notes += [fault_sentence(fault, groups) for fault in repeated]
         others = len(self.data.column_info) - len(named)
-        unmoved = others < 2 or (explanation.rest_pvalue > LEVEL and others >= len(named))
+        # Two columns may be all that a table has, and exchanged.
+        unmoved = len(named) <= max(others, 2) and not explanation.rest_pvalue <= LEVEL
         return [*faults(self.data, named, self.how.rng("faults"), unmoved), *repeated]
 
     def _untested(self, why: str) -> tuple[pd.DataFrame, SelectionPart, pd.DataFrame]:

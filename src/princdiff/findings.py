@@ -164,18 +164,3 @@ def in_full(change: Sequence[ChangePart]) -> str:
     'mean 30 → 35 (+17 %); missing 1 % → 4 %'
     """
     return "".join(f"{part.apart if place else ''}{part}" for place, part in enumerate(change))
-
-
-def in_brackets(change: Sequence[ChangePart], *, first_only: bool = False) -> str:
-    """What changed in a column, all of it or the first thing, to stand in brackets itself.
-
-    Examples
-    --------
-    >>> in_brackets([ChangePart("mean 30 → 35", "+17 %")])
-    'mean 30 → 35, +17 %'
-    """
-    inner = [
-        ChangePart(f"{part.text}, {part.percent}" if part.percent else part.text, "", part.apart)
-        for part in change
-    ]
-    return in_full(inner[:1] if first_only else inner)

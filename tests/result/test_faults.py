@@ -147,3 +147,13 @@ def test_where_most_columns_differ_none_is_said_to_be_in_another_unit(groups):
     found = compare(tumours.data, groups=tumours.target.map(groups), n_permutations=99, random_state=0)
     assert len(found.selected_columns) > 20
     assert not {fault.kind for fault in found.faults} & {FaultKind.UNIT, FaultKind.SWAPPED, FaultKind.MOVED}
+
+
+@pytest.mark.parametrize("n_columns", [4, 5])
+def test_small_tables_of_which_all_or_most_differs_are_not_in_other_units(n_columns):
+    """Cars of two countries differ in all that was measured, in one thing by what miles are in kilometres."""
+    rng = np.random.default_rng(5)
+    first, second = np.exp(0.3 * rng.normal(size=(2, 300, n_columns)))
+    second[:, :4] *= [1.609, 1.3, 0.7, 2.1]
+    found = compare(first, second, n_permutations=99)
+    assert len(found.selected_columns) == 4 and found.faults == []

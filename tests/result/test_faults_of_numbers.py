@@ -85,6 +85,13 @@ def test_a_mark_that_both_groups_have_is_none():
     assert fault_of_number(after, before) is None
 
 
+def test_more_of_the_zeros_that_both_groups_have_are_no_mark():
+    rng = np.random.default_rng(3)
+    spent = rng.integers(1, 30, size=400).astype(float)
+    before, after = np.where(rng.random(400) < 0.07, 0, spent), np.where(rng.random(400) < 0.8, 0, spent)
+    assert fault_of_number(after, before).kind is FaultKind.FREQUENT
+
+
 def test_few_rows_or_values_say_nothing():
     assert fault_of_number(np.arange(5.0), np.arange(50.0)) is None
     assert fault_of_number(np.full(100, 9.0), np.tile([1.0, 2.0], 50)) is None

@@ -5,14 +5,11 @@ import json
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from princdiff import compare
-from princdiff.findings import ChangePart, in_brackets
-from princdiff.result.columns import unmistakable
 from princdiff.result.loading import result_from
 from princdiff.result.telling_columns import number_tells
-from princdiff.words.readable_figures import from_to, number, numbers, percentages
+from princdiff.words.readable_figures import from_to, number, numbers
 
 
 def said_of(frame: pd.DataFrame, column: str, **options) -> pd.Series:
@@ -22,17 +19,6 @@ def said_of(frame: pd.DataFrame, column: str, **options) -> pd.Series:
 
 def halves(n_rows: int) -> np.ndarray:
     return np.repeat(["before", "after"], n_rows // 2)
-
-
-@pytest.mark.parametrize(
-    "level",
-    ["Retriever, Labrador", "a; b", "auto(l4)", "price (+10 %)", 'the "best"', "1,5", "a: b"],
-)
-def test_the_first_change_is_found_whatever_a_level_is_called(level):
-    first = f"{unmistakable(level)} {from_to([0.1, 0.2], percentages([0.1, 0.2]))}"
-    parts = [ChangePart(first, apart=", "), ChangePart("other 90 % → 80 %", apart=", ")]
-    assert in_brackets(parts, first_only=True) == first
-    assert in_brackets(parts) == f"{first}, other 90 % → 80 %"
 
 
 def test_levels_with_commas_and_brackets_are_said_whole_in_the_headline():

@@ -37,3 +37,17 @@ def test_a_direction_of_gaps_is_said_to_be_one():
     table.loc[(groups == "b") & (rng.random(300) < 0.5), "y"] = np.nan
     result = princdiff.compare(table, groups=groups, missing="impute", n_permutations=99, random_state=0)
     assert "(missing y)" in wording.opening(result)
+
+
+def test_the_first_sentence_has_at_most_25_words():
+    """The change is told in the unit of the column alone, and long names leave room for fewer of them."""
+    rng = np.random.default_rng(3)
+    names = ["Body Mass (g)", "Culmen Depth (mm)", "Culmen Length (mm)", "Flipper Length (mm)"]
+    table = pd.DataFrame(rng.normal(100, 10, size=(300, 9)), columns=names + list("abcde"))
+    sex = np.repeat(["females", "males"], 150)
+    table.loc[sex == "males", names] += [30, 20, 20, 20]
+    headline = princdiff.compare(table, groups=sex, n_permutations=99).headline
+    assert headline.startswith(
+        "The groups females and males differ (p = 0.01), and four columns explain it: "
+    )
+    assert headline.endswith(": Body Mass (g) (mean 101 → 130), Flipper Length (mm) and 2 more.")

@@ -27,8 +27,8 @@ _MOST_COLUMNS, _MOST_ROWS = 30, 20_000
 _REPEATED, _RARER, _SURELY = 0.02, 0.2, 4.0
 # Of one column repeated rows are repeated values.
 _FEWEST_COLUMNS = 2
-# Faults in which all values of a column take part, as they do where the world changed.
-_OF_WHOLE_COLUMNS = {FaultKind.UNIT, FaultKind.SWAPPED, FaultKind.MOVED, FaultKind.RENAMED}
+# What columns look like where the world changed, too.
+_ALSO_NEWS = {FaultKind.UNIT, FaultKind.SWAPPED, FaultKind.MOVED, FaultKind.RENAMED, FaultKind.FREQUENT}
 
 
 class _Column(NamedTuple):
@@ -83,7 +83,7 @@ def faults(
     for column in columns:
         if column.coding.column not in known:
             found += _of_column(column, numbers.get(column.coding.column), prepared)
-    return [fault for fault in found if unmoved or fault.kind not in _OF_WHOLE_COLUMNS]
+    return [fault for fault in found if unmoved or fault.kind not in _ALSO_NEWS]
 
 
 def _plain(prepared: Prepared) -> bool:

@@ -33,7 +33,7 @@ _STANDS_OUT = 2.0
 _MARKS = {0.0, *(sign * (10.0**digits - 1) for sign in (1, -1) for digits in range(1, 7)), -1.0, -2.0}
 # A value gained if no other lost half as much.
 _MORE_THAN_LOST = 2.0
-# What is no usual mark must lie so many interquartile ranges beyond all others.
+# What is no usual mark, or is in both groups, must lie so many interquartile ranges beyond all others.
 _FAR = 1.0
 # A number with fewer values has no limits, steps or units to speak of.
 _FEWEST_VALUES = 10
@@ -41,9 +41,9 @@ _FEWEST_VALUES = 10
 _WITHIN = 4.0
 # Rounding must leave at most this part of the values, and move at least this part of them.
 _FEWER_VALUES, _MOVED = 0.6, 0.4
-# P-values of distributions that are alike, and of those that are not.
 # A unit is named where a change that is so many times as large would not do.
 _NEARLY = (0.8, 1.25)
+# P-values of distributions that are alike, and of those that are not.
 _ALIKE, _UNLIKE = 0.01, 1e-4
 
 
@@ -178,7 +178,9 @@ def _mark(own: Numbers, other: Numbers) -> NumberFault | None:
         rest = both[both != value]
         low, high = np.quantile(rest, (0.25, 0.75))
         beyond = max(rest.min() - value, value - rest.max())
-        if beyond > 0 and (value in _MARKS or beyond >= _FAR * (high - low)):
+        # Zeros that both groups have are a number, such as nothing spent.
+        new_mark = value in _MARKS and not shares[1]
+        if beyond > 0 and (new_mark or beyond >= _FAR * (high - low)):
             return NumberFault(FaultKind.SENTINEL, value, tuple(shares))
     return None
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from princdiff.findings import Reason, in_brackets
+from princdiff.findings import Reason
 from princdiff.options import option
 from princdiff.result.adjustment import covariates_in_words
 from princdiff.tables.column_types import units_recur
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from princdiff.result import DifferenceResult
 
 
+# Of a first sentence; where names of columns are long, fewer of them are in it.
+_MOST_WORDS = 25
+
+
 def headline(result: DifferenceResult) -> str:
     """The answer in one sentence: whether they differ, how sure that is, and in what most of all."""
     names = listed(group_names(result))
@@ -38,7 +42,16 @@ def headline(result: DifferenceResult) -> str:
             f"Whether {names} differ was not decided in time: {result.test.n_permutations} of "
             f"{result.test.asked} permutations can give no p-value below {pvalue[4:]}."
         )
-    return f"{_adjusted(result, 'The')} groups {names} differ{how} ({pvalue}){_in_what(result)}."
+    sentences = [
+        f"{_adjusted(result, 'The')} groups {names} differ{how} ({pvalue}){_in_what(result, most)}."
+        for most in (NAMED, 2, 1)
+    ]
+    return next((sentence for sentence in sentences if _words(sentence) <= _MOST_WORDS), sentences[-1])
+
+
+def _words(sentence: str) -> int:
+    """Words and numbers, without signs that stand alone."""
+    return sum(any(map(str.isalnum, word)) for word in sentence.split())
 
 
 def details(result: DifferenceResult) -> str:
@@ -74,22 +87,23 @@ def _undecided(result: DifferenceResult) -> bool:
     return cut_short and test.smallest_attainable_pvalue >= LEVEL
 
 
-def _in_what(result: DifferenceResult) -> str:
+def _in_what(result: DifferenceResult, most: int) -> str:
     """Where the difference lies, as the end of a sentence."""
     alone = _on_their_own(result)
     if len(alone):
-        return _in_columns(result, alone)
+        return _in_columns(result, alone, most)
     together = on_explanation.together_clause(result)
     return f", and {together}" if together else pairs_clause(result)
 
 
-def _in_columns(result: DifferenceResult, alone: pd.DataFrame) -> str:
+def _in_columns(result: DifferenceResult, alone: pd.DataFrame, named: int) -> str:
     count, total = len(alone), len(result.columns)
     first, *others = alone["column"].astype(str).tolist()
-    most = f"{cut(first, 60)} ({in_brackets(result.change_of(first), first_only=True)})"
+    most = f"{cut(first, 60)} ({result.change_of(first)[0].text})"
     if on_explanation.explains(result) and count == len(result.explanation.columns) <= NAMED:
         columns = "column explains" if count == 1 else "columns explain"
-        further = f" and {listed(others)}" if len(others) == 1 else f", {listed(others)}" if others else ""
+        apart = " and" if min(len(others), named) == 1 else ","
+        further = f"{apart} {some(others, named)}" if others else ""
         return f", and {on_explanation.in_words(count).lower()} {columns} it: {most}{further}"
     if total == 1:
         return f": {most}"
