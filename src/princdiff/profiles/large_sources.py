@@ -15,7 +15,7 @@ import numpy as np
 from princdiff.data.run import Run
 from princdiff.options import option
 from princdiff.profiles.counting import Dealing
-from princdiff.profiles.engines import open_source
+from princdiff.profiles.engines import engines, library, open_source
 from princdiff.profiles.engines.row_blocks import RowBlocks
 from princdiff.profiles.given_profiles import is_profiled, profiles_of
 from princdiff.profiles.profiling import (
@@ -48,8 +48,6 @@ _PLAIN = {
     "scale": ("pooled",),
     "permute": ("auto", "whole"),
 }
-# Modules of libraries whose tables nothing else here reads.
-_ENGINES = ("pyspark", "ray", "duckdb", "ibis")
 # Columns that labels of rows become.
 _GROUP, _BLOCK = "the group of the row", "the block of the row"
 
@@ -162,10 +160,9 @@ def _only_engines_read(source: Any) -> bool:
         return "://" in source and not source.lower().startswith("http")
     if isinstance(source, tuple):
         return len(source) == 2 and isinstance(source[1], str) and hasattr(source[0], "cursor")
-    library = type(source).__module__.split(".")[0].lstrip("_")
-    if library == "pyarrow":
+    if library(source) == "pyarrow":
         return hasattr(source, "get_fragments") or hasattr(source, "read_next_batch")
-    return library in _ENGINES
+    return any(library(source) in getattr(engine, "LIBRARIES", ()) for engine in engines())
 
 
 def profiles_of_tables(

@@ -272,7 +272,7 @@ def profile(
     left_out = [name for name in (groups, blocks) if name is not None]
     dealing = replace(dealing, share=share_left_out(engine.n_rows, len(engine.columns)))
     seen = look(engine, dealing, columns_to_read(engine, features, [*(exclude or ()), *left_out]))
-    ruler = ruler_of(seen, features, left_out, only_numbers=_only_numbers(engine))
+    ruler = ruler_of(seen, features, left_out, only_numbers=engine.only_numbers)
     about_rows = {name: len(keys) for name, keys in seen.keys.items()}
     found = _counted(engine, ruler, with_chunks(dealing, about_rows))
     refuse_crossing_blocks(found)
@@ -325,7 +325,8 @@ def together(
     for name, engine in engines.items():
         own = replace(dealing, label=name)
         seen = seen + look(engine, own, columns_to_read(engine, features, exclude))
-    ruler = ruler_of(seen, features, exclude, only_numbers=_only_numbers(*engines.values()))
+    only_numbers = all(engine.only_numbers for engine in engines.values())
+    ruler = ruler_of(seen, features, exclude, only_numbers=only_numbers)
     if len(known) == len(sizes):
         dealing = with_chunks(dealing, dict(zip(engines, known, strict=True)))
     return [_counted(engine, ruler, replace(dealing, label=name)) for name, engine in engines.items()]
@@ -396,7 +397,7 @@ def columns_to_read(
     """Columns that may be counted; an error names one that is not there."""
     asked = [features] if isinstance(features, str) else features
     _refuse_unknown(engine, [*(asked or ()), *unwanted])
-    spared = {*unwanted, *(() if asked else getattr(engine, "described", ()))}
+    spared = {*unwanted, *(() if asked else engine.described)}
     return [name for name in (asked or engine.columns) if name not in spared]
 
 
@@ -422,10 +423,6 @@ def ruler_of(
     """Bins and levels from rows of all groups."""
     frames = [seen.frame(name).drop(columns=list(left_out), errors="ignore") for name in seen.rows]
     return make_ruler(pd.concat(frames, ignore_index=True), features, only_numbers=only_numbers)
-
-
-def _only_numbers(*engines: TableEngine) -> bool:
-    return all(getattr(engine, "only_numbers", False) for engine in engines)
 
 
 def _counted(engine: TableEngine, ruler: Ruler, dealing: Dealing) -> Profile:

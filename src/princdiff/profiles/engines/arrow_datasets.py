@@ -9,12 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from princdiff.data.opening import parquet_files
 from princdiff.extras import extra
 from princdiff.profiles.arrow_columns import arrow
-from princdiff.profiles.engines import TableEngine, Work, added
+from princdiff.profiles.engines import TableEngine, Work, added, library, spread
 
 _FORMATS = {
     ".parquet": "parquet",
@@ -27,9 +25,9 @@ _ADDRESS = re.compile(r"^[a-z][a-z0-9+]+://", re.IGNORECASE)
 _ROWS = 262_144
 
 
-def opened(source: Any) -> TableEngine | None:
+def opened(source: Any) -> Dataset | None:
     """Files of one table, or a dataset of pyarrow."""
-    if type(source).__module__.split(".")[0] == "pyarrow" and hasattr(source, "get_fragments"):
+    if library(source) == "pyarrow" and hasattr(source, "get_fragments"):
         return Dataset(source, "dataset")
     paths = _paths(source)
     if paths is None:
@@ -101,7 +99,7 @@ def _remote(paths: list[str]) -> tuple[Any, Any]:
         return found, inside[0] if len(paths) == 1 else inside
 
 
-class Dataset:
+class Dataset(TableEngine):
     """A dataset of pyarrow: its parts are the row groups of parquet files, and other files as they are.
 
     Parameters
@@ -119,7 +117,7 @@ class Dataset:
             for number, part in enumerate(_pieces(fragment))
         ]
         sizes = [_rows_of(part) for part, _ in self._parts]
-        self.n_rows: int | None = None if None in sizes else sum(size or 0 for size in sizes)
+        self.n_rows = None if None in sizes else sum(size or 0 for size in sizes)
         if not self._parts:
             raise ValueError(f"{label} holds no files")
 
@@ -130,7 +128,7 @@ class Dataset:
             return added(work(name, self._batches(part, columns)) for part, name in parts)
         # From all over the table: the first parts may be the oldest.
         total, seen = None, 0
-        for place in _spread(len(parts)):
+        for place in spread(len(parts)):
             part, name = parts[place]
             found = work(name, self._batches(part, columns, most_rows - seen))
             total = found if total is None else total + found
@@ -178,19 +176,6 @@ def _short(path: str) -> str:
     """A file's name, with its folder where that holds a value."""
     names = Path(path).parts
     return "/".join([*(name for name in names[:-1] if "=" in name), names[-1]])
-
-
-def _spread(count: int) -> list[int]:
-    """All places, so that the first few of them are far apart.
-
-    Examples
-    --------
-    >>> _spread(8)
-    [0, 4, 2, 6, 1, 5, 3, 7]
-    """
-    bits = max(1, int(np.ceil(np.log2(max(2, count)))))
-    turned = [int(f"{place:0{bits}b}"[::-1], 2) for place in range(2**bits)]
-    return [place for place in turned if place < count]
 
 
 def _first_line(error: BaseException) -> str:

@@ -9,8 +9,9 @@ from typing import Any
 import pandas as pd
 
 from princdiff.profiles.arrow_columns import arrow
-from princdiff.profiles.engines import TableEngine, Work
+from princdiff.profiles.engines import TableEngine, Work, library
 
+LIBRARIES = ("duckdb", "ibis")
 _ROWS = 262_144
 
 
@@ -18,7 +19,7 @@ def opened(source: Any) -> TableEngine | None:
     """A table in memory, or a stream that is read once."""
     if isinstance(source, pd.DataFrame):
         return _in_memory(source)
-    if type(source).__module__.split(".")[0] == "polars" and hasattr(source, "collect"):
+    if library(source) == "polars" and hasattr(source, "collect"):
         source = source.collect(engine="streaming")
     if hasattr(source, "__arrow_c_stream__"):
         pa = arrow()
@@ -39,7 +40,7 @@ def _in_memory(frame: pd.DataFrame) -> TableEngine:
     return Batches("table", table.schema, table.to_batches(_ROWS), table.num_rows)
 
 
-class Batches:
+class Batches(TableEngine):
     """Record batches in memory, read as often as wanted.
 
     Parameters
@@ -52,7 +53,7 @@ class Batches:
 
     def __init__(self, label: str, schema: Any, batches: list[Any], n_rows: int) -> None:
         self.label, self.columns = label, list(schema.names)
-        self.n_rows: int | None = n_rows
+        self.n_rows = n_rows
         self._batches = batches
 
     def run(self, work: Work, columns: list[str], most_rows: int | None = None) -> Any:
@@ -60,7 +61,7 @@ class Batches:
         return work("0", (batch.select(columns) for batch in self._batches))
 
 
-class Stream:
+class Stream(TableEngine):
     """Batches that come once: what is looked at first is kept until all are counted.
 
     Parameters
@@ -69,8 +70,6 @@ class Stream:
     schema : pyarrow.Schema
     batches : iterable of pyarrow.RecordBatch
     """
-
-    n_rows: int | None = None
 
     def __init__(self, label: str, schema: Any, batches: Iterable[Any]) -> None:
         self.label, self.columns = label, list(schema.names)

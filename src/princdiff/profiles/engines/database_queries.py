@@ -23,18 +23,18 @@ def opened(source: Any) -> TableEngine | None:
     pair = isinstance(source, tuple) and len(source) == 2 and isinstance(source[1], str)
     if not pair or not any(hasattr(source[0], name) for name in ("cursor", "execute")):
         return None
-    connection, query = source
-    found = connection.execute(query) if hasattr(connection, "execute") else None
-    if found is not None and hasattr(found, "to_arrow_reader"):
-        reader = found.to_arrow_reader(_ROWS)
-    elif found is not None and hasattr(found, "fetch_record_batch"):
-        reader = found.fetch_record_batch(_ROWS)
-    else:
-        if found is None:
-            found = connection.cursor()
-            found.execute(query)
-        return _rows_of(found)
-    return Stream("query", reader.schema, reader)
+    return _asked(*source)
+
+
+def _asked(connection: Any, query: str) -> TableEngine:
+    asking = connection if hasattr(connection, "execute") else connection.cursor()
+    # A cursor of DB-API may return nothing.
+    found = asking.execute(query) or asking
+    for name in ("to_arrow_reader", "fetch_record_batch"):
+        if hasattr(found, name):
+            reader = getattr(found, name)(_ROWS)
+            return Stream("query", reader.schema, reader)
+    return _rows_of(found)
 
 
 def _duckdb_table(address: str) -> TableEngine:
@@ -52,7 +52,7 @@ def _duckdb_table(address: str) -> TableEngine:
     table = asked.get("table", [""])[0].replace('"', '""')
     query = asked["query"][0] if "query" in asked else f'select * from "{table}"'
     try:
-        return opened((connection, query)) or _rows_of(None)
+        return _asked(connection, query)
     except duckdb.Error as error:
         raise ValueError(f"{path.name}: {str(error).splitlines()[0]}") from error
 

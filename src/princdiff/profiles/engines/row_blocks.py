@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.sources import ParquetRows
 from princdiff.profiles.arrow_columns import arrow
-from princdiff.profiles.engines import TableEngine, Work, added, some_places
+from princdiff.profiles.engines import TableEngine, Work, added, spread
 from princdiff.profiles.engines.arrow_datasets import opened as opened_files
 from princdiff.tables.large_tables import about_rows, row_blocks
 
@@ -28,9 +28,10 @@ def opened(source: Any) -> TableEngine | None:
     rows = row_blocks(source)
     if isinstance(rows, ParquetRows):
         # Their columns may hold text.
-        engine: Any = opened_files(list(rows.paths))
+        engine = opened_files(list(rows.paths))
+        assert engine is not None
         engine.columns = _names_of(rows)
-        return engine  # type: ignore[no-any-return]
+        return engine
     return None if rows is None else RowBlocks(rows, about_rows(source))
 
 
@@ -40,7 +41,7 @@ def _names_of(rows: RowChunks) -> list[str]:
     return [str(name) for name in rows.feature_names]
 
 
-class RowBlocks:
+class RowBlocks(TableEngine):
     """Rows of numbers, and columns about them.
 
     Parameters
@@ -58,12 +59,12 @@ class RowBlocks:
         self._place = {name: place for place, name in enumerate(names)}
         self.described = [name for name in about.columns if name not in self._place]
         self.label, self.columns = rows.label, [*names, *self.described]
-        self.n_rows: int | None = rows.shape[0]
+        self.n_rows = rows.shape[0]
 
     def run(self, work: Work, columns: list[str], most_rows: int | None = None) -> Any:
         """See `TableEngine.run`; rows that nobody looks at are read, but nothing is made of them."""
         count = -(-self._rows.shape[0] // _PART)
-        looked_at = range(count) if most_rows is None else some_places(count, max(2, most_rows // _PART))
+        looked_at = spread(count)[: count if most_rows is None else max(2, most_rows // _PART)]
         parts = groupby(self._pieces(), key=lambda piece: piece[0])
         return added(
             work(str(number), (self._batch(piece, columns) for piece in pieces))

@@ -8,16 +8,17 @@ from typing import Any
 
 from princdiff.extras import extra
 from princdiff.profiles.arrow_columns import arrow
-from princdiff.profiles.engines import TableEngine, Work, added, some_places
+from princdiff.profiles.engines import LOOKED_AT, TableEngine, Work, added, library, spread
+
+LIBRARIES = ("pyspark",)
 
 
-def opened(source: Any) -> TableEngine | None:
+def opened(source: Any) -> SparkFrame | None:
     """A data frame of Spark."""
-    is_frame = type(source).__module__.split(".")[0] == "pyspark" and hasattr(source, "mapInArrow")
-    return SparkFrame(source) if is_frame else None
+    return SparkFrame(source) if library(source) == "pyspark" and hasattr(source, "mapInArrow") else None
 
 
-class SparkFrame:
+class SparkFrame(TableEngine):
     """A data frame whose partitions are parts.
 
     Parameters
@@ -25,7 +26,6 @@ class SparkFrame:
     frame : pyspark.sql.DataFrame
     """
 
-    n_rows: int | None = None
     elsewhere = True
 
     def __init__(self, frame: Any) -> None:
@@ -38,27 +38,15 @@ class SparkFrame:
         frame = self._frame.select(*[f"`{name}`" for name in columns])
         wanted = None
         if most_rows is not None:
-            wanted = set(some_places(int(frame.rdd.getNumPartitions()) if hasattr(frame, "rdd") else 8))
+            count = int(frame.rdd.getNumPartitions()) if hasattr(frame, "rdd") else LOOKED_AT
+            wanted = set(spread(count)[:LOOKED_AT])
 
-        def count(batches: Iterable[Any]) -> Iterator[Any]:
+        def in_part(batches: Iterable[Any]) -> Iterator[Any]:
             context = extra("pyspark", "spark", "a profile").TaskContext.get()
             place = 0 if context is None else context.partitionId()
             if wanted is None or place in wanted:
-                batches = iter(batches)
-                first = next(batches, None)
-                if first is not None:
-                    yield packed(work(str(place), _with_first(first, batches)))
+                found = pickle.dumps(work(str(place), batches))
+                yield arrow().RecordBatch.from_pydict({"found": [found]})
 
-        rows = frame.mapInArrow(count, "found binary").toLocalIterator()
+        rows = frame.mapInArrow(in_part, "found binary").toLocalIterator()
         return added(pickle.loads(row["found"]) for row in rows)
-
-
-def _with_first(first: Any, rest: Iterable[Any]) -> Iterator[Any]:
-    yield first
-    yield from rest
-
-
-def packed(found: Any) -> Any:
-    """What was found in a part, as a batch of one row."""
-    pa = arrow()
-    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(found)], pa.binary())], ["found"])
