@@ -19,14 +19,24 @@ def is_profiled(source: Any) -> bool:
 
 def profiles_of(X: Any, Y: Any, run: Run) -> Profile:
     """One profile of all groups; a table beside a profile is profiled like it."""
+    read = [load_profile(one) if is_profile(one) else one for one in (X, Y)]
+    like = next(one for one in read if isinstance(one, Profile))
+    first, second = [None if one is None else profiled_like(like, one, run) for one in read]
+    assert first is not None
+    return joined(first, second, names_of(X, Y))
+
+
+def names_of(X: Any, Y: Any) -> list[str]:
+    """What two sources are called: files by their names, unless both have the same.
+
+    Examples
+    --------
+    >>> names_of("data/january.parquet", "february.profile"), names_of("a/sales.csv", "b/sales.csv")
+    (['january', 'february'], ['X', 'Y'])
+    """
     given = {"X": X, "Y": Y}
     names = [Path(one).stem if isinstance(one, (str, Path)) else name for name, one in given.items()]
-    names = names if names[0] != names[1] else list(given)
-    read = {name: load_profile(one) if is_profile(one) else one for name, one in given.items()}
-    like = next(one for one in read.values() if isinstance(one, Profile))
-    first, second = [None if one is None else profiled_like(like, one, run) for one in read.values()]
-    assert first is not None
-    return joined(first, second, names)
+    return names if names[0] != names[1] else list(given)
 
 
 def profiled_like(like: Profile, source: Any, run: Run) -> Profile:

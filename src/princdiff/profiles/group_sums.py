@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,13 +53,7 @@ class GroupSums:
 
     def beside(self, other: GroupSums) -> GroupSums:
         """The chunks of both, as those of one group."""
-        return GroupSums(
-            np.concatenate([self.rows, other.rows]),
-            [np.concatenate(pair) for pair in zip(self.counts, other.counts, strict=True)],
-            [np.concatenate(pair) for pair in zip(self.sums, other.sums, strict=True)],
-            np.concatenate([self.products, other.products]),
-            self.seen + other.seen,
-        )
+        return self._with(other, lambda mine, others: np.concatenate([mine, others]))
 
     def __add__(self, other: GroupSums) -> GroupSums:
         """Sums of the rows of both."""
@@ -67,10 +62,13 @@ class GroupSums:
                 f"profiles of {self.n_chunks} and of {other.n_chunks} chunks cannot be merged: make both "
                 "with the same n_chunks="
             )
+        return self._with(other, np.add)
+
+    def _with(self, other: GroupSums, join: Callable[[NDArray, NDArray], NDArray]) -> GroupSums:
         return GroupSums(
-            self.rows + other.rows,
-            [a + b for a, b in zip(self.counts, other.counts, strict=True)],
-            [a + b for a, b in zip(self.sums, other.sums, strict=True)],
-            self.products + other.products,
+            join(self.rows, other.rows),
+            list(map(join, self.counts, other.counts)),
+            list(map(join, self.sums, other.sums)),
+            join(self.products, other.products),
             self.seen + other.seen,
         )

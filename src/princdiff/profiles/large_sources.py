@@ -15,14 +15,13 @@ import numpy as np
 from princdiff.data.run import Run
 from princdiff.options import option
 from princdiff.profiles.counting import Dealing
-from princdiff.profiles.engines import engines, library, open_source
+from princdiff.profiles.engines import every_engine, library, open_source
 from princdiff.profiles.engines.row_blocks import RowBlocks
-from princdiff.profiles.given_profiles import is_profiled, profiles_of
+from princdiff.profiles.given_profiles import is_profiled, names_of, profiles_of
 from princdiff.profiles.profiling import (
     FEWEST_UNITS,
     CrossingBlocks,
     Profile,
-    profile,
     refuse_crossing_blocks,
     rows_and_chunks,
     together,
@@ -162,7 +161,7 @@ def _only_engines_read(source: Any) -> bool:
         return len(source) == 2 and isinstance(source[1], str) and hasattr(source[0], "cursor")
     if library(source) == "pyarrow":
         return hasattr(source, "get_fragments") or hasattr(source, "read_next_batch")
-    return any(library(source) in getattr(engine, "LIBRARIES", ()) for engine in engines())
+    return any(library(source) in getattr(engine, "LIBRARIES", ()) for engine in every_engine())
 
 
 def profiles_of_tables(
@@ -184,23 +183,19 @@ def profiles_of_tables(
     -------
     Profile
     """
-    if Y is None:
-        engine = open_source(X, progress=run.progress)
-        sample_rows, n_chunks = rows_and_chunks(len(engine.columns))
-        return profile(
-            engine,
-            groups,
-            n_chunks=n_chunks,
-            sample_rows=sample_rows,
-            random_state=run.seed,
-            **about_columns,
-        )
-    names = [Path(one).stem if isinstance(one, (str, Path)) else place for one, place in ((X, "X"), (Y, "Y"))]
-    names = names if names[0] != names[1] else ["X", "Y"]
-    engines = {name: open_source(one, progress=run.progress) for name, one in zip(names, (X, Y), strict=True)}
+    names = [""] if Y is None else names_of(X, Y)
+    engines = {
+        name: open_source(one, progress=run.progress) for name, one in zip(names, (X, Y), strict=False)
+    }
     sample_rows, n_chunks = rows_and_chunks(max(len(engine.columns) for engine in engines.values()))
+    blocks = about_columns["blocks"]
     dealing = Dealing(
-        run.seed, default_chunks=n_chunks, sample_rows=sample_rows, blocks=about_columns["blocks"]
+        run.seed,
+        default_chunks=n_chunks,
+        sample_rows=sample_rows,
+        group=groups,
+        blocks=blocks,
+        every_row=blocks is not None,
     )
     parts = together(engines, dealing, about_columns["features"], about_columns["exclude"])
     found = reduce(add, [replace(part, grouped=True) for part in parts])

@@ -269,12 +269,7 @@ def profile(
         if features is not None or exclude is not None:
             raise ValueError("like= says which columns are counted: leave out features= and exclude=")
         return _counted(engine, like.ruler, dealing if n_chunks is not None else _dealt_like(dealing, like))
-    left_out = [name for name in (groups, blocks) if name is not None]
-    dealing = replace(dealing, share=share_left_out(engine.n_rows, len(engine.columns)))
-    seen = look(engine, dealing, columns_to_read(engine, features, [*(exclude or ()), *left_out]))
-    ruler = ruler_of(seen, features, left_out, only_numbers=engine.only_numbers)
-    about_rows = {name: len(keys) for name, keys in seen.keys.items()}
-    found = _counted(engine, ruler, with_chunks(dealing, about_rows))
+    (found,) = together({dealing.label: engine}, dealing, features, exclude)
     refuse_crossing_blocks(found)
     return found
 
@@ -313,12 +308,10 @@ def crossing_blocks(found: Profile) -> int:
 def together(
     engines: Mapping[str, TableEngine], dealing: Dealing, features: Any, exclude: Any
 ) -> list[Profile]:
-    """Profiles of several tables, one group each, with bins from rows of all that are left out of all."""
-    dealing = replace(dealing, every_row=dealing.blocks is not None)
-    exclude = [*(exclude or ()), *([dealing.blocks] if dealing.blocks else [])]
-    sizes = [engine.n_rows for engine in engines.values()]
-    known = [size for size in sizes if size is not None]
-    n_rows = sum(known) if len(known) == len(sizes) else None
+    """Profiles of tables, by what they are called, with bins from rows of all that are left out of all."""
+    exclude = [*(exclude or ()), *dealing.extra_columns]
+    sizes = {name: engine.n_rows for name, engine in engines.items() if engine.n_rows is not None}
+    n_rows = sum(sizes.values()) if len(sizes) == len(engines) else None
     n_columns = max(len(engine.columns) for engine in engines.values())
     dealing = replace(dealing, share=share_left_out(n_rows, n_columns))
     seen = SampledRows()
@@ -327,8 +320,10 @@ def together(
         seen = seen + look(engine, own, columns_to_read(engine, features, exclude))
     only_numbers = all(engine.only_numbers for engine in engines.values())
     ruler = ruler_of(seen, features, exclude, only_numbers=only_numbers)
-    if len(known) == len(sizes):
-        dealing = with_chunks(dealing, dict(zip(engines, known, strict=True)))
+    if dealing.group is not None:
+        dealing = with_chunks(dealing, {name: len(keys) for name, keys in seen.keys.items()})
+    elif n_rows is not None:
+        dealing = with_chunks(dealing, sizes)
     return [_counted(engine, ruler, replace(dealing, label=name)) for name, engine in engines.items()]
 
 

@@ -129,7 +129,7 @@ class _Shown(TableEngine):
             return self._engine.run(lambda part, batches: work(part, noted(batches)), columns, most_rows)
 
 
-def engines() -> list[ModuleType]:
+def every_engine() -> list[ModuleType]:
     """The files of all engines, those first that know only tables of their own."""
     own = [module.name for module in iter_modules(__path__) if module.name not in _GENERAL]
     return [import_module(f"{__name__}.{name}") for name in (*own, *_GENERAL)]
@@ -146,7 +146,7 @@ def open_source(source: Any, *, progress: bool = False) -> TableEngine:
     """
     if isinstance(source, TableEngine):
         return source
-    for module in engines():
+    for module in every_engine():
         engine: TableEngine | None = module.opened(source)
         if engine is not None:
             return _Shown(engine) if progress else engine
