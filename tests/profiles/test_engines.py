@@ -190,11 +190,32 @@ def test_a_truncated_file_is_refused(folder, tmp_path):
         princdiff.profile(str(tmp_path / "*.parquet"), groups="group")
 
 
-def test_files_with_other_columns_are_refused(frame, tmp_path):
-    pq.write_table(pa.Table.from_pandas(frame), tmp_path / "a.parquet")
-    pq.write_table(pa.Table.from_pandas(frame.assign(size="large")), tmp_path / "b.parquet")
-    with pytest.raises(ValueError, match=r"size|b\.parquet"):
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda frame: frame.assign(size="large"), r"'size'|b\.parquet"),
+        (lambda frame: frame.drop(columns="size"), r"'size' is in a\.parquet but not in b\.parquet"),
+        (lambda frame: frame.assign(weight=1.0), r"'weight' is in b\.parquet but not in a\.parquet"),
+    ],
+)
+def test_files_with_other_columns_are_refused(change, said, frame, tmp_path):
+    frame.to_parquet(tmp_path / "a.parquet", index=False)
+    change(frame).to_parquet(tmp_path / "b.parquet", index=False)
+    with pytest.raises(ValueError, match=said):
         princdiff.profile([tmp_path / "a.parquet", tmp_path / "b.parquet"], groups="group")
+
+
+@pytest.mark.parametrize("rows", [0, 5000, 12_000])
+def test_a_file_that_changes_between_two_passes_is_refused(rows, frame, tmp_path):
+    path = tmp_path / "a.parquet"
+    frame.to_parquet(path, index=False)
+    engine = open_source(path)
+    engine.run(lambda part, batches: sum(batch.num_rows for batch in batches), ["size"], most_rows=10)
+    path.unlink()
+    if rows:
+        frame[::-1].head(rows).to_parquet(path, index=False)
+    with pytest.raises(ValueError, match=r"a\.parquet was changed or removed while it was being read"):
+        engine.run(lambda part, batches: sum(batch.num_rows for batch in batches), ["size"])
 
 
 def test_a_stream_is_read_once(frame):

@@ -157,9 +157,9 @@ def _shape_of_files(files: list[Path]) -> tuple[int, int]:
         except (OSError, ValueError) as error:
             raise ValueError(f"{path} is not a whole parquet file ({error})") from error
         n_rows += found.metadata.num_rows
-        names = _columns_of(found.schema_arrow)
+        names = columns_of(found.schema_arrow)
         first = names if first is None else first
-        _refuse_other_columns(path, names, files[0], first)
+        refuse_other_columns(path, names, files[0], first)
     return n_rows, len(first or ())
 
 
@@ -173,13 +173,15 @@ def _from_parquet(files: list[Path], names: list[str] | None) -> Table:
     return replace(from_frame(frame, label), path=files[0] if len(files) == 1 else files[0].parent)
 
 
-def _columns_of(schema: Any) -> tuple[str, ...]:
+def columns_of(schema: Any) -> tuple[str, ...]:
+    """Columns of a parquet file, without those that are an index of pandas."""
     about = schema.pandas_metadata or {}
     index = {name for name in about.get("index_columns", []) if isinstance(name, str)}
     return tuple(name for name in schema.names if name not in index)
 
 
-def _refuse_other_columns(path: Path, own: tuple[str, ...], first: Path, names: tuple[str, ...]) -> None:
+def refuse_other_columns(path: Path, own: tuple[str, ...], first: Path, names: tuple[str, ...]) -> None:
+    """An error where a file has other columns than the first of its table."""
     absent, more = [n for n in names if n not in own], [n for n in own if n not in names]
     if absent or more:
         name = (absent or more)[0]

@@ -13,6 +13,7 @@ from princdiff.data.opening import parquet_files
 from princdiff.extras import extra
 from princdiff.profiles.arrow_columns import arrow
 from princdiff.profiles.engines import TableEngine, Work, added, library, spread
+from princdiff.tables.large_tables import columns_of, refuse_other_columns
 
 _FORMATS = {
     ".parquet": "parquet",
@@ -35,22 +36,20 @@ def opened(source: Any) -> Dataset | None:
     ds = extra("pyarrow.dataset", "parquet", "a profile")
     label = os.path.basename(str(paths[0]).rstrip("/"))
     label = label if len(paths) == 1 else f"{label} and {len(paths) - 1} more"
-    kind: Any = _format(paths)
-    if kind == "csv":
+    name = _format(paths)
+    form: Any = name
+    if name == "csv":
         csv = extra("pyarrow.csv", "parquet", "a profile")
         # An empty field of text, or NA, is a gap as in any other table.
-        kind = ds.CsvFileFormat(convert_options=csv.ConvertOptions(strings_can_be_null=True))
+        form = ds.CsvFileFormat(convert_options=csv.ConvertOptions(strings_can_be_null=True))
     try:
-        if _ADDRESS.match(paths[0]):
-            files, inside = _remote(paths)
-            dataset = ds.dataset(inside, filesystem=files, format=kind, partitioning="hive")
-        elif len(paths) == 1:
-            dataset = ds.dataset(paths[0], format=kind, partitioning="hive")
-        else:
-            dataset = ds.dataset(paths, format=kind)
-        return Dataset(dataset, label)
+        files, inside = _remote(paths) if _ADDRESS.match(paths[0]) else (None, paths)
+        given, parted = (inside[0], "hive") if len(inside) == 1 else (inside, None)
+        found = Dataset(ds.dataset(given, filesystem=files, format=form, partitioning=parted), label)
+        found.refuse_other_columns()
+        return found
     except (OSError, arrow().ArrowException) as error:
-        raise ValueError(f"{label} cannot be read as {kind}: {_first_line(error)}") from error
+        raise ValueError(f"{label} cannot be read as {name}: {_first_line(error)}") from error
 
 
 def _paths(source: Any) -> list[str] | None:
@@ -87,16 +86,15 @@ def _format(paths: list[str]) -> str:
     raise ValueError(f"{os.path.basename(paths[0])}: a profile is made of files that end in {known}")
 
 
-def _remote(paths: list[str]) -> tuple[Any, Any]:
+def _remote(paths: list[str]) -> tuple[Any, list[str]]:
     fs = extra("pyarrow.fs", "parquet", f"reading {paths[0]}")
     try:
-        files, first = fs.FileSystem.from_uri(paths[0])
-        return files, first if len(paths) == 1 else [fs.FileSystem.from_uri(path)[1] for path in paths]
+        files = fs.FileSystem.from_uri(paths[0])[0]
+        return files, [fs.FileSystem.from_uri(path)[1] for path in paths]
     except arrow().ArrowInvalid:
         fsspec = extra("fsspec", "dask", f"reading {paths[0]}")
         found = fsspec.core.url_to_fs(paths[0])[0]
-        inside = [found._strip_protocol(path) for path in paths]
-        return found, inside[0] if len(paths) == 1 else inside
+        return found, [found._strip_protocol(path) for path in paths]
 
 
 class Dataset(TableEngine):
@@ -111,6 +109,7 @@ class Dataset(TableEngine):
     def __init__(self, dataset: Any, label: str) -> None:
         self.label, self.columns = label, list(dataset.schema.names)
         self._dataset = dataset
+        self._state = self._look()
         self._parts = [
             (part, f"{_short(fragment.path)} {number}")
             for fragment in dataset.get_fragments()
@@ -123,19 +122,41 @@ class Dataset(TableEngine):
 
     def run(self, work: Work, columns: list[str], most_rows: int | None = None) -> Any:
         """See `TableEngine.run`."""
-        parts = self._parts
-        if most_rows is None:
-            return added(work(name, self._batches(part, columns)) for part, name in parts)
-        # From all over the table: the first parts may be the oldest.
-        total, seen = None, 0
-        for place in spread(len(parts)):
-            part, name = parts[place]
-            found = work(name, self._batches(part, columns, most_rows - seen))
-            total = found if total is None else total + found
-            seen += _rows_of(part) or most_rows
-            if seen >= most_rows:
-                break
-        return total
+        found = added(self._found(work, columns, most_rows))
+        self._refuse_changed()
+        return found
+
+    def _found(self, work: Work, columns: list[str], most_rows: int | None) -> Iterator[Any]:
+        """What is found in every part, or in some from all over the table: the first may be the oldest."""
+        left = most_rows
+        for place in range(len(self._parts)) if left is None else spread(len(self._parts)):
+            part, name = self._parts[place]
+            yield work(name, self._batches(part, columns, left))
+            if left is not None:
+                left -= _rows_of(part) or left
+                if left <= 0:
+                    return
+
+    def refuse_other_columns(self) -> None:
+        """An error where files have other columns than the first."""
+        first = None
+        for fragment in self._dataset.get_fragments():
+            path, own = Path(fragment.path), columns_of(fragment.physical_schema)
+            first = first or (path, own)
+            refuse_other_columns(path, own, *first)
+
+    def _look(self) -> list[tuple[str, int | None, int | None]]:
+        """Sizes and times of the files; another answer later means that they were changed."""
+        files = getattr(self._dataset, "files", [])
+        found = self._dataset.filesystem.get_file_info(files) if files else []
+        return [(file.path, file.size, file.mtime_ns) for file in found]
+
+    def _refuse_changed(self) -> None:
+        for file, before in zip(self._look(), self._state, strict=True):
+            if file != before:
+                raise ValueError(
+                    f"{_short(file[0])} was changed or removed while it was being read; start again"
+                )
 
     def _batches(self, part: Any, columns: list[str], most: int | None = None) -> Iterator[Any]:
         seen = 0
@@ -153,6 +174,7 @@ class Dataset(TableEngine):
                 if most is not None and seen >= most:
                     return
         except (OSError, arrow().ArrowException) as error:
+            self._refuse_changed()
             raise ValueError(f"{_short(part.path)} cannot be read: {_first_line(error)}") from error
 
 
