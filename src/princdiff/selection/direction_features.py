@@ -8,7 +8,6 @@ makes the difference of the other clearer: it takes part, and is selected.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,26 +37,8 @@ _MOST_SUPPRESSOR_PASSES = 12
 _LARGEST = 3 * 10**8
 
 
-@dataclass(frozen=True)
 class DirectionFeatures:
-    """Features that take part in directions.
-
-    Attributes
-    ----------
-    adjusted : array of shape (n_features,)
-        Family-wise p-values; 1 for features that were known before.
-    partner : int array of shape (n_features,)
-        The feature whose difference a suppressor hides; -1 for none.
-    """
-
-    adjusted: NDArray[np.float64]
-    partner: NDArray[np.intp]
-
-
-def features_of_directions(
-    problem: Problem, run: Run, known: NDArray[np.bool_], alpha: float, n_shuffles: int
-) -> DirectionFeatures:
-    """Look for further features along sparse directions.
+    """Looks for features that take part in sparse directions.
 
     Parameters
     ----------
@@ -72,17 +53,13 @@ def features_of_directions(
     n_shuffles : int
         Joint shuffles behind every p-value.
 
-    Returns
-    -------
-    DirectionFeatures
+    Attributes
+    ----------
+    adjusted : array of shape (n_features,)
+        Family-wise p-values; 1 for features that were known before.
+    partner : int array of shape (n_features,)
+        The feature whose difference a suppressor hides; -1 for none.
     """
-    finder = _Finder(problem, run, known, alpha, n_shuffles)
-    finder.look()
-    return DirectionFeatures(finder.adjusted, finder.partner)
-
-
-class _Finder:
-    """Rounds of credit, then suppressors, until nothing new is found."""
 
     def __init__(
         self, problem: Problem, run: Run, known: NDArray[np.bool_], alpha: float, n_shuffles: int
@@ -95,8 +72,10 @@ class _Finder:
         self._found = known.copy()
         self.adjusted = np.ones(len(known))
         self.partner = np.full(len(known), -1)
+        self._look()
 
-    def look(self) -> None:
+    def _look(self) -> None:
+        """Rounds of credit, then suppressors, until nothing new is found."""
         folds = fit_folds(
             self._values, self._labels, self._divergence, self._rng, N_FOLDS, _N_ROUNDS, self._n_jobs
         )
@@ -122,7 +101,7 @@ class _Finder:
         seeds = self._seeds()
         shuffled = shuffled_scores(self._values, features, folds, self._divergence, seeds, self._n_jobs)
         alone = self._single_features(features, [shuffled_order(folds, seed) for seed in seeds])
-        _, pvalues = family_wise_pvalues(
+        pvalues = family_wise_pvalues(
             np.concatenate([observed[:, features], alone[:1]]),
             np.concatenate([shuffled, alone[1:, None, :].astype(np.float32)], axis=1),
         )

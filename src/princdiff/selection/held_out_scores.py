@@ -191,8 +191,8 @@ def shuffled_scores(
     return np.stack(in_threads(run, list(seeds), n_jobs))
 
 
-def family_wise_pvalues(observed: NDArray, shuffled: NDArray) -> tuple[NDArray, NDArray]:
-    """Standardised scores and p-values adjusted for the maximum over features.
+def family_wise_pvalues(observed: NDArray, shuffled: NDArray) -> NDArray[np.float64]:
+    """P-values of the largest standardised credit, adjusted for the maximum over features.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def family_wise_pvalues(observed: NDArray, shuffled: NDArray) -> tuple[NDArray, 
 
     Returns
     -------
-    scores, pvalues : arrays of shape (n_features,)
+    array of shape (n_features,)
 
     Notes
     -----
@@ -215,4 +215,4 @@ def family_wise_pvalues(observed: NDArray, shuffled: NDArray) -> tuple[NDArray, 
     scores = np.abs((pool - pool.mean(axis=0)) / np.where(spread > 0, spread, np.inf)).max(axis=1)
     largest = scores[1:].max(axis=1)
     by_chance = np.broadcast_to(largest[:, None], (len(largest), scores.shape[1]))
-    return scores[0], permutation_pvalue(np.concatenate([scores[:1], by_chance]))
+    return permutation_pvalue(np.concatenate([scores[:1], by_chance]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -44,11 +45,11 @@ def spread_interval(values: NDArray[np.float64], sampling: Sampling, coverage: f
     >>> round(spread_interval(values, Sampling(np.arange(100) > 49)).estimate, 2)
     14.43
     """
-    weights = np.ones(len(values)) if sampling.weights is None else sampling.weights
     influence = np.empty(len(values))
-    for own in (~sampling.second, sampling.second):
-        mean = np.average(values[own], weights=weights[own])
-        spread = np.sqrt(np.average((values[own] - mean) ** 2, weights=weights[own]))
+    for own in sampling.groups:
+        weights = sampling.mass[own]
+        mean = np.average(values[own], weights=weights)
+        spread = np.sqrt(np.average((values[own] - mean) ** 2, weights=weights))
         if spread == 0:
             influence[own] = 0.0
             continue
@@ -67,11 +68,10 @@ def quantile_interval(
     >>> quantile_interval(values, 0.5, Sampling(np.arange(202) > 100)).estimate
     40.0
     """
-    weights = np.ones(len(values)) if sampling.weights is None else sampling.weights
     parts = []
-    for own in (~sampling.second, sampling.second):
+    for own in sampling.groups:
         blocks = sampling.blocks[own] if sampling.blocks is not None and sampling.whole else None
-        parts.append(_quantile(values[own], weights[own], blocks, level, coverage))
+        parts.append(_quantile(values[own], sampling.mass[own], blocks, level, coverage))
     (first, first_low, first_high), (second, second_low, second_high) = parts
     estimate = second - first
     # Groups that share pairs or strata go together, which makes this a little too wide.
@@ -136,6 +136,16 @@ class Sampling:
     whole: bool = False
     covariates: NDArray[np.float64] | None = None
 
+    @property
+    def groups(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """The rows of the first group, and of the second."""
+        return ~self.second, self.second
+
+    @cached_property
+    def mass(self) -> NDArray[np.float64]:
+        """Weight of each row."""
+        return np.ones(len(self.second)) if self.weights is None else self.weights
+
     def take(self, rows: NDArray[np.intp]) -> Sampling:
         """Some of the rows."""
         return Sampling(
@@ -183,14 +193,13 @@ def effect_interval(values: NDArray, sampling: Sampling, coverage: float = 0.95)
     [3.0, 0.73, 5.27]
     """
     values = np.asarray(values, dtype=np.float64)
-    weights = np.ones(len(values)) if sampling.weights is None else sampling.weights
     if sampling.covariates is not None:
         return _at_equal_covariates(values, sampling, coverage)
     if sampling.blocks is not None and sampling.whole:
-        return _over_blocks(values, weights, sampling, coverage)
+        return _over_blocks(values, sampling, coverage)
     if sampling.blocks is not None:
-        return _within_blocks(values, weights, sampling, coverage)
-    parts = [(values[own], weights[own]) for own in (~sampling.second, sampling.second)]
+        return _within_blocks(values, sampling, coverage)
+    parts = [(values[own], sampling.mass[own]) for own in sampling.groups]
     if ((values == 0) | (values == 1)).all():
         return _proportions(parts, coverage)
     return _means(parts, coverage)
@@ -241,12 +250,13 @@ def _proportions(parts: list[tuple[NDArray, NDArray]], coverage: float) -> Diffe
     return Difference(float(estimate), float(estimate - down), float(estimate + up))
 
 
-def _over_blocks(values: NDArray, weights: NDArray, sampling: Sampling, coverage: float) -> Difference:
+def _over_blocks(values: NDArray, sampling: Sampling, coverage: float) -> Difference:
     """Blocks are what was drawn: the rows of one say the same thing many times."""
     assert sampling.blocks is not None
+    weights = sampling.mass
     n_blocks = int(sampling.blocks.max()) + 1
     means, shares, present = [], [], []
-    for own in (~sampling.second, sampling.second):
+    for own in sampling.groups:
         mean = np.average(values[own], weights=weights[own])
         means.append(mean)
         # What each block adds to the mean of its group.
@@ -265,13 +275,13 @@ def _over_blocks(values: NDArray, weights: NDArray, sampling: Sampling, coverage
     return _student(means[1] - means[0], variances, counts - 1.0, coverage)
 
 
-def _within_blocks(values: NDArray, weights: NDArray, sampling: Sampling, coverage: float) -> Difference:
+def _within_blocks(values: NDArray, sampling: Sampling, coverage: float) -> Difference:
     """Differences within blocks, averaged; blocks without rows of both groups say nothing."""
     assert sampling.blocks is not None
     n_blocks = int(sampling.blocks.max()) + 1
     mass, means, noise, fewest = [], [], [], []
-    for own in (~sampling.second, sampling.second):
-        block, weight, value = sampling.blocks[own], weights[own], values[own]
+    for own in sampling.groups:
+        block, weight, value = sampling.blocks[own], sampling.mass[own], values[own]
         total = np.bincount(block, weight, n_blocks)
         mean = np.bincount(block, weight * value, n_blocks) / np.where(total > 0, total, 1.0)
         worth = total**2 / np.maximum(np.bincount(block, weight**2, n_blocks), 1e-300)
@@ -316,8 +326,7 @@ def _at_equal_covariates(values: NDArray, sampling: Sampling, coverage: float) -
     if sampling.blocks is not None and not sampling.whole:
         columns += list((sampling.blocks[:, None] == np.arange(1, sampling.blocks.max() + 1)).T.astype(float))
     # Rows that count more than others have a larger part in the fit and in its errors.
-    weights = np.ones(len(values)) if sampling.weights is None else sampling.weights
-    root = np.sqrt(weights / weights.mean())
+    root = np.sqrt(sampling.mass / sampling.mass.mean())
     table, values = np.column_stack(columns) * root[:, None], values * root
     others = np.delete(table, 1, axis=1)
     # What the group says beyond the covariates; its product with the feature is the coefficient.
@@ -339,9 +348,6 @@ def _at_equal_covariates(values: NDArray, sampling: Sampling, coverage: float) -
             return UNKNOWN
     variance = np.sum(errors**2) / length**2
     return _student(estimate, np.array([variance]), np.array([freedom]), coverage)
-
-
-# By how much selected features differ between two groups, with intervals, in the features' own units.
 
 
 # Rows that a value must have to be looked at, and for its share to be shown.

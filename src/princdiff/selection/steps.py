@@ -15,7 +15,7 @@ from princdiff.findings import Reason, Why
 from princdiff.labellings.covariates import with_unexplained_rows
 from princdiff.labellings.pvalues import permutation_pvalue, step_down_pvalues
 from princdiff.labellings.schemes import scheme_of
-from princdiff.selection.direction_features import features_of_directions
+from princdiff.selection.direction_features import DirectionFeatures
 from princdiff.selection.doubtful_pairs import DoubtfulPairs
 from princdiff.selection.echoes import echoes
 from princdiff.selection.explanation import Changes, Explanation, explained
@@ -278,7 +278,7 @@ class SelectionSteps:
             if getattr(problem, name) is not None:
                 raise ValueError(f'goal="directions" cannot be combined with {name}; use goal="all"')
         shuffles = min(_N_SHUFFLES, self._options.n_permutations)
-        found = features_of_directions(problem, self._run, self._selected, self._alpha, shuffles)
+        found = DirectionFeatures(problem, self._run, self._selected, self._alpha, shuffles)
         adjusted = np.minimum(2 * found.adjusted, 1.0)
         new = ~self._selected & (found.adjusted <= self._alpha)
         if self._gate:
