@@ -334,3 +334,16 @@ def test_a_rare_value_of_a_count_is_looked_at_by_itself():
     codes = np.repeat([0, 1], 1000).astype(np.uint8)
     found = alone_test(rows, Relabellings(Scheme(codes, 999, seed=0), 2))
     assert found.pvalue[0] <= 0.005
+
+
+def test_what_all_blocks_have_alike_hides_nothing():
+    """Of people who were all seen in the same years the years tell nothing, and rounding must not either."""
+    rng = np.random.default_rng(5)
+    person, visit = np.divmod(np.arange(40 * 7), 7)
+    codes = (person % 2).astype(np.uint8)
+    blood = rng.normal(size=40)[person] + 0.3 * rng.normal(size=280) + 2.0 * codes
+    rows = np.column_stack([2001.0 + 3 * visit, visit == 2, np.exp(visit / 3), blood])
+    scheme = Scheme(codes, 99, 0, person, "whole")
+    found = alone_scores(rows, Relabellings(scheme, 2))
+    assert (found.units[:, :3] == 0).all()
+    assert step_down_pvalues(found.units)[3] == 0.01

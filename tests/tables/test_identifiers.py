@@ -110,3 +110,23 @@ def test_numbers_that_are_codes_are_noted():
     # As advised, it is a category and nothing needs to be said.
     table["Postal Code"] = table["Postal Code"].astype("category")
     assert "compared as numbers" not in " ".join(compare(table, **options).notes)
+
+
+def test_amounts_with_a_long_tail_are_numbers_though_all_differ():
+    """As the populations of countries do; numbers of accounts fill their range."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "people": np.unique(rng.lognormal(16, 1.5, 1500).astype(int))[:1400],
+            "account": rng.choice(10**9, 1400, replace=False) + 10**9,
+        }
+    ).sample(frac=1, random_state=0)
+    result = compare(table, groups=np.arange(1400) % 2, n_permutations=19, select=False, certify=False)
+    assert list(result.columns["column"]) == ["people"] and "'account'" in " ".join(result.notes)
+
+
+def test_many_names_each_of_one_group_name_units_whatever_the_column_is_called():
+    country = np.repeat([f"country {number}" for number in range(120)], 12)
+    table = pd.DataFrame({"land": country, "income": np.random.default_rng(0).normal(size=1440)})
+    result = compare(table, groups=np.arange(1440) // 720, n_permutations=19, select=False, certify=False)
+    assert "blocks='land'" in " ".join(result.notes)

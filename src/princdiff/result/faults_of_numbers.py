@@ -157,18 +157,23 @@ def _gained(own: Numbers, other: Numbers) -> list[tuple[float, float, float]]:
 
 
 def _more_frequent(own: Numbers, other: Numbers) -> list[tuple[float, float, float]]:
-    from scipy.stats import fisher_exact
-
     values, counts = np.unique(own, return_counts=True)
     many = counts >= max(_FEWEST, _LEAST_SHARE * len(own))
     found = []
     for value, count in zip(values[many].tolist(), counts[many].tolist(), strict=True):
         before = int((other == value).sum())
         shares = count / len(own), before / len(other)
-        table = [[count, len(own) - count], [before, len(other) - before]]
-        if shares[1] <= _RARER * shares[0] and fisher_exact(table).pvalue <= _SURELY:
+        if shares[1] <= _RARER * shares[0] and _surely_more(own, other, value):
             found.append((value, *shares))
     return sorted(found, key=lambda one: one[2] - one[1])
+
+
+def _surely_more(own: Numbers, other: Numbers, value: float) -> bool:
+    """Whether a value is more frequent than by chance."""
+    from scipy.stats import fisher_exact
+
+    table = [[int((group == value).sum()), int((group != value).sum())] for group in (own, other)]
+    return bool(fisher_exact(table).pvalue <= _SURELY)
 
 
 def _mark(own: Numbers, other: Numbers) -> NumberFault | None:
@@ -194,6 +199,8 @@ def _cut_above(own: Numbers, other: Numbers) -> NumberFault | None:
         other > limit
     ).sum() >= _FEWEST
     if not reached or (other == limit).mean() > at / 2 or abs(at - beyond) > _WITHIN * error:
+        return None
+    if not _surely_more(own, other, limit):
         return None
     # Of zeros that moved to the limit the other group has one value there.
     if np.unique(other[other >= limit], return_counts=True)[1].max() > beyond * len(other) / 2:

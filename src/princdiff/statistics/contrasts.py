@@ -35,6 +35,8 @@ _PREPARED_ELEMENTS = 200_000
 # columns: with the weights as many as the sums take side by side.
 MANY_ROWS = 200_000
 _LINE_ELEMENTS, _MOST_LINES = 150_000_000, 15
+# Part of the numbers added up that a sum may be away from zero by rounding.
+_ROUNDING = 1e-10
 # Bytes of memberships that are kept, of more than two groups.
 _KEPT_BYTES = 200_000_000
 
@@ -324,14 +326,22 @@ class Contrasts:
         Beside them what their numbers were multiplied by.
         """
         give_up_if_late()
-        prepared, scales = np.empty(columns.shape, dtype=np.float32), np.empty(columns.shape[1])
+        n_units = len(columns) if self._fold is None else self._fold.shape[0]
+        prepared = np.empty((n_units, columns.shape[1]), dtype=np.float32)
+        scales = np.empty(columns.shape[1])
         # A few columns at a time, lest every step go through memory.
         step = max(1, _PREPARED_ELEMENTS // len(columns))
         for start in range(0, columns.shape[1], step):
             part = np.asarray(columns[:, start : start + step], dtype=np.float64)
             some = slice(start, start + step)
-            prepared[:, some], scales[some] = self._standardised(part)
-        return prepared if self._fold is None else np.asarray(self._fold @ prepared), scales
+            own, scales[some] = self._standardised(part)
+            prepared[:, some] = own if self._fold is None else self._folded(own)
+        return prepared, scales
+
+    def _folded(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sums over units. Years in which every unit was seen add up to nothing in each but for rounding."""
+        sums, sizes = self._fold @ rows, self._fold @ np.abs(rows)
+        return np.where(np.abs(sums) > _ROUNDING * sizes, sums, 0.0)
 
     def _standardised(self, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         weights = self._weights[:, None]

@@ -317,8 +317,9 @@ def level_scores(
 def number_scores(sums: FeatureSums, n_values: NDArray[np.intp], contrasts: Contrasts) -> FeatureScores:
     """Scores of features with more than two values."""
     parts, known = (_fitted if contrasts.labellings.scheme.conditional else _known)(sums, n_values, contrasts)
-    # What is not known of a feature does not count.
-    scores = harmonic(np.moveaxis(parts, 2, 0), np.maximum(known.sum(axis=1), 1))
+    # What is not known of a feature does not count; a feature may be alike in all units.
+    count = known.sum(axis=1)
+    scores = harmonic(np.moveaxis(parts, 2, 0), np.maximum(count, 1)) * (count > 0)
     return FeatureScores(scores, parts[0])
 
 
@@ -353,7 +354,7 @@ def _known(
         known.append(law.known[:, None])
     if sums.levels is not None:
         parts.append(harmonic(np.moveaxis(single[:, :, N_COLUMNS:], 2, 0), n_values)[:, :, None])
-        known.append(np.ones((n_features, 1), dtype=bool))
+        known.append((powers[0, :, :, N_COLUMNS:] > 0).any(axis=(0, 2))[:, None])
     return np.concatenate(parts, axis=2), np.concatenate(known, axis=1)
 
 

@@ -325,6 +325,9 @@ def _classify_levels(
         # recurs ever again is no free text, and what is beyond `MAX_LEVELS` is pooled.
         most = max(most, rows // (_ROWS_PER_DECLARED_LEVEL if declared else _ROWS_PER_LEVEL))
     if count > most:
+        units = recurring_units(name, numbers, groups, any_name=True)
+        if units:
+            return Column(name, reason=_units_reason(name, units))
         return Column(name, reason=f"free text or too many categories ({count} different values)")
     alike = spelled_alike(levels.names)
     if alike:

@@ -16,6 +16,8 @@ _CODE = re.compile(r"(?i:(.*[^a-z])?(zip|plz|fips|zipcode|postcode|code))|.*[a-z
 ROW_NAMES = "Unnamed: 0"
 # So many whole numbers that all differ are no measurements: some would agree by chance.
 _MANY_ROWS = 1000
+# Part of the range below or above the median.
+_LONG_TAIL = 0.1
 _ROWS_PER_UNIT, _FEWEST_UNITS, _FEWEST_INDIVIDUALS = 1.5, 10, 3
 # Rows of a value up to which an identifier of nobody in particular names units that have several groups.
 _MOST_ROWS_PER_UNIT = 10
@@ -72,12 +74,18 @@ def is_numbering(name: str, numbers: NDArray, groups: NDArray) -> bool:
     pairs = distinct_pairs(values, groups)
     if not pairs:
         return False
-    if names_identifier(name) or len(values) >= _MANY_ROWS:
+    if names_identifier(name) or (len(values) >= _MANY_ROWS and _fill_their_range(values)):
         return True
     return pairs > 3 * (values.max() - values.min() + 1) or _increases(values, groups)
 
 
-def recurring_units(name: str, numbers: NDArray, groups: NDArray) -> str:
+def _fill_their_range(values: NDArray) -> bool:
+    """Whether numbers have no long tail, as the populations of countries do, which all differ."""
+    low, middle, high = np.quantile(values, (0.0, 0.5, 1.0))
+    return _LONG_TAIL < (middle - low) / (high - low) < 1 - _LONG_TAIL
+
+
+def recurring_units(name: str, numbers: NDArray, groups: NDArray, any_name: bool = False) -> str:
     """Whether a column, called as identifiers or individuals are, names units that have several rows.
 
     Parameters
@@ -88,6 +96,8 @@ def recurring_units(name: str, numbers: NDArray, groups: NDArray) -> str:
         Values, or numbers of levels; NaN where missing.
     groups : array of shape (n_rows,)
         Group of each row.
+    any_name : bool, default=False
+        Whether a column of another name does so too, where each of its values lies in one group.
 
     Returns
     -------
@@ -103,7 +113,8 @@ def recurring_units(name: str, numbers: NDArray, groups: NDArray) -> str:
     'crossed'
     """
     individuals = names_individuals(name)
-    if not individuals and not names_identifier(name):
+    named_so = individuals or names_identifier(name)
+    if not (named_so or any_name):
         return ""
     present = ~np.isnan(numbers)
     values, inverse, counts = np.unique(numbers[present], return_inverse=True, return_counts=True)
@@ -118,7 +129,10 @@ def recurring_units(name: str, numbers: NDArray, groups: NDArray) -> str:
     # donors and animals there are few.
     fewest = _FEWEST_INDIVIDUALS if individuals else _FEWEST_UNITS
     if (lowest == highest).all():
-        return "nested" if np.bincount(lowest)[np.unique(own)].min() >= fewest else ""
+        # In as many groups as are compared at least; a third may have few.
+        return "nested" if np.sort(np.bincount(lowest))[-2] >= fewest else ""
+    if not named_so:
+        return ""
     # Few values that recur in several groups are kinds of customers, or the products of a shop.
     named = individuals and re.search("(?i)(id|ident|key|nr|number)$", name) is not None
     enough = len(values) >= (_FEWEST_INDIVIDUALS if named else _FEWEST_UNITS)
