@@ -25,6 +25,11 @@ def test_saved_and_loaded(watched, tmp_path):
         load(path)
 
 
+def nothing_differs(frame):
+    place = frame["columns"].index("differs")
+    frame["data"][place] = [False] * len(frame["data"][place])
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -33,6 +38,7 @@ def test_saved_and_loaded(watched, tmp_path):
         (lambda content: content["results"].pop("2024-04"), "not those of the batches"),
         (lambda content: content["history"][0].update(lead=99), "other batches"),
         (lambda content: content["history"][0]["values"].pop(), "other batches"),
+        (lambda content: nothing_differs(content["frame"]), "too small where result.min_effect is none"),
         (lambda content: content.update(format=99), "format 99"),
         (lambda content: content.update(kind_of_file="princdiff comparison"), "not a saved"),
     ],

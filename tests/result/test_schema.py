@@ -94,6 +94,19 @@ def test_a_comparison_has_two_groups(result, tmp_path, groups):
         load(tmp_path / "x.json")
 
 
+@pytest.mark.parametrize(
+    ("place", "value", "told"),
+    [
+        (("contrasts", 0, "name"), "best", r"contrasts\[0\]\.name should be one of"),
+        (("reference", "components", 0, "u", "quantiles", 3), None, "quantiles holds something else"),
+        (("distributions", "a", "edges", 0), "-Infinity", "edges holds something else"),
+    ],
+)
+def test_what_no_picture_could_show_is_refused(result, place, value, told):
+    with pytest.raises(ValueError, match=told):
+        result_from(damaged(result.to_dict(), place, value))
+
+
 def test_infinities_and_gaps():
     assert to_plain([np.inf, -np.inf, np.nan, np.float32(0.5)]) == ["Infinity", "-Infinity", None, 0.5]
 

@@ -342,6 +342,8 @@ def _check_consistency(whole: BatchesResult, results: list[str]) -> None:
     for name in (*_COLUMNS, "short"):
         if name not in whole.frame:
             raise ValueError(f"result.frame lacks the column {name!r}")
+    if whole.min_effect is None and whole.too_small.any():
+        raise ValueError("result.frame calls an effect too small where result.min_effect is none")
     batches = list(whole.frame["batch"])
     if results and results != batches:
         raise ValueError("the results are not those of the batches in result.frame")

@@ -114,6 +114,7 @@ _TABLES: dict[str, dict[str, tuple[type, Any]]] = {
         "pvalue": (float, math.nan),
         "selected": (bool, _NEEDED),
     },
+    "balance": {"covariate": (str, _NEEDED), "before": (float, _NEEDED), "after": (float, _NEEDED)},
     "components": {
         "component": (str, _NEEDED),
         "effect": (float, _NEEDED),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,17 @@ def _refuse_unequal(**sizes: int) -> None:
     if len(set(sizes.values())) > 1:
         found = ", ".join(f"{name} {size}" for name, size in sizes.items())
         raise ValueError(f"these should be equally long: {found}")
+
+
+# What a direction is called, in files too.
+ContrastName = Literal["largest difference in size", "sharpest contrast", "sum of the scaled features"]
+
+
+def _refuse_gaps(**drawn: NDArray[np.float64]) -> None:
+    """What is drawn from one end to the other holds no gaps and no infinities."""
+    for name, numbers in drawn.items():
+        if not np.isfinite(numbers).all():
+            raise ValueError(f"{name} holds something else than finite numbers")
 
 
 def _no_numbers() -> NDArray[np.float64]:
@@ -175,6 +187,9 @@ class GroupReference:
     sd: float
     rows: int
 
+    def __post_init__(self) -> None:
+        _refuse_gaps(quantiles=self.quantiles)
+
     __repr__ = short_repr
 
 
@@ -225,8 +240,10 @@ class Distribution:
 
     def __post_init__(self) -> None:
         bins = len(self.edges) - 1
+        _refuse_gaps(edges=self.edges)
         for shares in self.shares.values():
             _refuse_unequal(bins=bins, shares=len(shares))
+            _refuse_gaps(shares=shares)
         if len(self.values):
             _refuse_unequal(bins=bins, values=len(self.values))
 
@@ -254,7 +271,7 @@ class ContrastPart:
         The rows along it.
     """
 
-    name: str
+    name: ContrastName
     weights: NDArray[np.float64]
     effect: float
     low: float

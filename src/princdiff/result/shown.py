@@ -12,7 +12,7 @@ from princdiff.data.problem import Problem, Run
 from princdiff.divergences import Wasserstein2
 from princdiff.result import held_out, projected_groups
 from princdiff.result.effects import Effect
-from princdiff.result.parts import ContrastPart, GroupReference, WitnessPart
+from princdiff.result.parts import ContrastName, ContrastPart, GroupReference, WitnessPart
 from princdiff.statistics.adaptive import summed_features
 from princdiff.statistics.cells import Cell
 from princdiff.statistics.permutation_result import PermutationResult
@@ -173,7 +173,7 @@ class Shown:
 
     def _held_out(
         self,
-        name: str,
+        name: ContrastName,
         direction: NDArray[np.float64],
         projection: NDArray[np.float64],
         of_half: Callable[[Problem], NDArray[np.float64]],

@@ -169,7 +169,10 @@ def _features(result: DifferenceResult, rows: list[int], widths: list[int]) -> d
         "share": [vega.rounded(frame[f"share{end}"].to_numpy(float), _DIGITS) for end in suffixes],
         "stability": vega.rounded(frame["stability"].to_numpy(float), 2),
         "parts": [
-            [None if math.isnan(part) else round(100 * part) for part in frame[name].to_numpy(float) / total]
+            [
+                round(100 * part) if math.isfinite(part) else None
+                for part in frame[name].to_numpy(float) / total
+            ]
             for name in _PARTS
         ],
         "mean": _moments(result, frame, "mean", kept),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -25,7 +25,9 @@ _STANDS_OUT = 2.0
 # Standard deviations beyond which more of them mean nothing: groups do not overlap.
 _NO_OVERLAP = 100
 # Directions that are shown.
-SIZE, SHARPEST, SUM = "largest difference in size", "sharpest contrast", "sum of the scaled features"
+SIZE: Final = "largest difference in size"
+SHARPEST: Final = "sharpest contrast"
+SUM: Final = "sum of the scaled features"
 
 
 def distance_sentence(result: DifferenceResult) -> str:
