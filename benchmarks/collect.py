@@ -27,6 +27,7 @@ INDEX = {
         ("peers-directions", "The best direction (POT)", "benchmarks.peers.directions"),
         ("peers-features", "Features found (scikit-learn)", "benchmarks.peers.features"),
         ("peers-tables", "Large tables (scanpy, evidently, alibi-detect)", "benchmarks.peers.tables"),
+        ("watching", "Streams of batches (river, evidently)", "benchmarks.watching"),
         ("donors", "Genes of donors (pydeseq2, scanpy)", "benchmarks.donors"),
         ("power", "Power of the default test beside others", "benchmarks.evidence power"),
         ("learned", "Power with a learner in the test", "benchmarks.evidence learned"),
