@@ -75,6 +75,20 @@ DONE = {
 }
 
 
+def test_clocks_put_on_and_the_year_mistaken():
+    rng = np.random.default_rng(0)
+    hours = np.where(rng.random(2000) < 0.5, rng.integers(8, 12, 2000), rng.integers(0, 24, 2000))
+    times = pd.Timestamp("2024-03-01") + pd.to_timedelta(24 * rng.integers(0, 30, 2000) + hours, unit="h")
+    born = pd.Timestamp("2015-01-01") + pd.to_timedelta(rng.integers(0, 1500, 2000), unit="D")
+    table = pd.DataFrame({"call": times, "born": born, "score": rng.normal(size=2000)})
+    before, after = table[:1000], table[1000:].copy()
+    after["call"] += pd.Timedelta(hours=5)
+    after["born"] -= pd.Timedelta(days=365)
+    prepared = prepare(before, after, dates="parts")
+    days = {fault.columns[0]: fault.value for fault in faults(prepared, ["call", "born"], rng)}
+    assert days == {"call": pytest.approx(5 / 24), "born": -365.0}
+
+
 @pytest.mark.parametrize("case", DONE)
 def test_facts_and_words(case, tmp_path):
     change, expected, words = DONE[case]

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import ks_2samp
 
 from princdiff.findings import FaultKind
-from princdiff.result.faults_of_numbers import _chance_of_one_law, fault_of_number
+from princdiff.result.faults_of_numbers import chance_of_one_law, fault_of_number
 from princdiff.result.unit_factors import UNIT_CHANGES
 
 SHAPES = {
@@ -79,6 +79,14 @@ def test_every_unit(change):
     assert found == (FaultKind.UNIT, change.factor, (), (change.before, change.after))
 
 
+def test_decimals_tell_a_factor_that_the_distribution_does_not():
+    miles, after = np.random.default_rng(5).lognormal(0.6, 0.8, size=(2, 800)).round(2)
+    found = fault_of_number(1.609344 * after, miles)
+    assert found == (FaultKind.UNIT, 1.609344, (), ("miles", "kilometres"))
+    # As if the world had changed by as much: nothing says which factor it was.
+    assert fault_of_number((1.55 * after).round(2), miles) is None
+
+
 def test_a_mark_that_both_groups_have_is_none():
     before, after, _ = two("normal", 3)
     before[:40], after[:60] = -999, -999
@@ -102,4 +110,4 @@ def test_the_chance_of_one_law_is_that_of_kolmogorov_and_smirnov(shift):
     rng = np.random.default_rng(7)
     own, other = rng.normal(size=400).round(1), rng.normal(size=300).round(1) + shift
     expected = ks_2samp(own, other, method="asymp").pvalue
-    assert _chance_of_one_law(own, other) == pytest.approx(expected, rel=0.25, abs=1e-6)
+    assert chance_of_one_law(own, other) == pytest.approx(expected, rel=0.25, abs=1e-6)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from princdiff.findings import Fault, FaultKind
 from princdiff.result.faults_of_levels import fault_of_levels
-from princdiff.result.faults_of_numbers import alike, fault_of_number, unlike
+from princdiff.result.faults_of_numbers import alike, chance_of_one_law, fault_of_number, unlike
 from princdiff.result.feature_tables import observed
 from princdiff.statistics.column_batches import column_of
 from princdiff.tables import Coding, Prepared
@@ -25,6 +25,8 @@ from princdiff.tables.levels import OTHER
 _MOST_COLUMNS, _MOST_ROWS = 30, 20_000
 # Part of the rows that must be repeated, how much rarer that must be in the other group, and how surely.
 _REPEATED, _RARER, _SURELY = 0.02, 0.2, 4.0
+# Days by which dates are wrong where somebody mistook the year.
+_YEAR = 365.0
 # Of one column repeated rows are repeated values.
 _FEWEST_COLUMNS = 2
 # What columns look like where the world changed, too.
@@ -34,7 +36,9 @@ _ALSO_NEWS = {FaultKind.UNIT, FaultKind.SWAPPED, FaultKind.MOVED, FaultKind.RENA
 class _Column(NamedTuple):
     coding: Coding
     first: int
-    """The place of its first feature."""
+    """The place of its first feature, of dates of the days."""
+    hour: int | None
+    """The place of the hours of dates."""
 
 
 def faults(
@@ -82,7 +86,8 @@ def faults(
     known = {name for fault in found for name in fault.columns}
     for column in columns:
         if column.coding.column not in known:
-            found += _of_column(column, numbers.get(column.coding.column), prepared)
+            hours = None if column.hour is None else _groups(prepared, column.hour, rng)
+            found += _of_column(column, numbers.get(column.coding.column), hours, prepared)
     return [fault for fault in found if unmoved or fault.kind not in _ALSO_NEWS]
 
 
@@ -95,8 +100,8 @@ def _plain(prepared: Prepared) -> bool:
 def _columns(codings: Sequence[Coding]) -> Iterator[_Column]:
     place = 0
     for coding in codings:
-        days = coding.parts.index("days") if "days" in coding.parts else 0
-        yield _Column(coding, place + days)
+        parts = {part: place + later for later, part in enumerate(coding.parts)}
+        yield _Column(coding, parts.get("days", place), parts.get("hour"))
         place += len(coding.features)
 
 
@@ -125,7 +130,7 @@ def _swapped(numbers: dict[str, Pair], prepared: Prepared) -> Iterator[Fault]:
             yield Fault(FaultKind.SWAPPED, (one, two), prepared.groups[1])
 
 
-def _of_column(column: _Column, pair: Pair | None, prepared: Prepared) -> list[Fault]:
+def _of_column(column: _Column, pair: Pair | None, hours: Pair | None, prepared: Prepared) -> list[Fault]:
     name = (column.coding.column,)
     if column.coding.one_hot:
         found = fault_of_levels(*_counts(column, prepared))
@@ -133,7 +138,7 @@ def _of_column(column: _Column, pair: Pair | None, prepared: Prepared) -> list[F
     if pair is None:
         return []
     if column.coding.type == "date":
-        days = _moved(pair)
+        days = _moved(pair) or (0.0 if hours is None else _hours_moved(hours) / 24)
         return [Fault(FaultKind.MOVED, name, prepared.groups[1], days)] if days else []
     for own in (1, 0):
         fault = fault_of_number(pair[own], pair[1 - own])
@@ -149,7 +154,19 @@ def _moved(pair: Pair) -> float:
     if not min(map(len, pair)) or not unlike(first, second):
         return 0.0
     days = float(np.median(second) - np.median(first))
-    return days if alike(second - days, first) else 0.0
+    # Of dates over some years hundreds of rows do not tell 320 days from a year, which is what happens.
+    likely = (_YEAR * round(days / _YEAR), days)
+    return next((move for move in likely if move and alike(second - move, first)), 0.0)
+
+
+def _hours_moved(pair: Pair) -> int:
+    """Hours by which all clocks seem to have been put on; 0 where they have not."""
+    first, second = pair
+    if not min(map(len, pair)) or not unlike(first, second):
+        return 0
+    chances = {hours: chance_of_one_law((second - hours) % 24, first) for hours in range(-11, 13)}
+    hours = max(chances, key=lambda move: chances[move])
+    return hours if alike((second - hours) % 24, first) else 0
 
 
 def _counts(column: _Column, prepared: Prepared) -> tuple[list[str], NDArray[np.float64]]:

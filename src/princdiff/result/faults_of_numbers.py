@@ -43,6 +43,8 @@ _WITHIN = 4.0
 _FEWER_VALUES, _MOVED = 0.6, 0.4
 # A unit is named where a change that is so many times as large would not do.
 _NEARLY = (0.8, 1.25)
+# Decimals with which numbers are written down; of more it is chance that a factor leaves as many.
+_MOST_DECIMALS = 4
 # P-values of distributions that are alike, and of those that are not.
 _ALIKE, _UNLIKE = 0.01, 1e-4
 
@@ -105,15 +107,15 @@ def fault_of_number(own: Numbers, other: Numbers) -> NumberFault | None:
 
 def alike(own: Numbers, other: Numbers) -> bool:
     """Whether nothing speaks against two groups having one distribution (Kolmogorov and Smirnov)."""
-    return _chance_of_one_law(own, other) > _ALIKE
+    return chance_of_one_law(own, other) > _ALIKE
 
 
 def unlike(own: Numbers, other: Numbers) -> bool:
     """Whether two groups clearly differ (Kolmogorov and Smirnov)."""
-    return _chance_of_one_law(own, other) < _UNLIKE
+    return chance_of_one_law(own, other) < _UNLIKE
 
 
-def _chance_of_one_law(own: Numbers, other: Numbers) -> float:
+def chance_of_one_law(own: Numbers, other: Numbers) -> float:
     """By the limiting law of the largest gap; thousands are asked for, and SciPy's test takes far longer."""
     own, other = np.sort(own), np.sort(other)
     both = np.concatenate([own, other])
@@ -126,11 +128,11 @@ def _another_unit(own: Numbers, other: Numbers) -> NumberFault | None:
     """A factor with which the groups are alike, and are not with another of nearly its size."""
     if not unlike(own, other):
         return None
-    fits = [
+    fits = [change for change in UNIT_CHANGES if _undone_alike(change, own, other)]
+    fits = [change for change in fits if _onto_decimals(change, own, other)] or [
         change
-        for change in UNIT_CHANGES
-        if _undone_alike(change, own, other)
-        and not any(_undone_alike(change.partly(part), own, other) for part in _NEARLY)
+        for change in fits
+        if not any(_undone_alike(change.partly(part), own, other) for part in _NEARLY)
     ]
     if not fits:
         return None
@@ -144,6 +146,16 @@ def _undone_alike(change: UnitChange, own: Numbers, other: Numbers) -> bool:
     # To so many digits, since a factor and back is not always the same to the last.
     digits = 9 - int(np.ceil(np.log10(np.abs(other).max())))
     return alike(np.round(change.undone(own), digits), np.round(other, digits))
+
+
+def _onto_decimals(change: UnitChange, own: Numbers, other: Numbers) -> bool:
+    """Whether only this change undone gives values with as few decimals as the other group has."""
+    scale = next((10.0**digits for digits in range(_MOST_DECIMALS) if _whole(other * 10.0**digits)), None)
+    return scale is not None and _whole(change.undone(own) * scale) and not _whole(own * scale)
+
+
+def _whole(values: Numbers) -> bool:
+    return bool(np.allclose(values, np.rint(values), rtol=1e-13, atol=1e-6))
 
 
 def _gained(own: Numbers, other: Numbers) -> list[tuple[float, float, float]]:
