@@ -57,6 +57,16 @@ def test_what_changed_is_said_in_words_people_use(result):
     assert change["age"].startswith("missing 2")
 
 
+@pytest.mark.parametrize(
+    ("name", "percent"),
+    [("visits", True), ("blog_posts", True), ("log1p_visits", False), ("lnVisits", False)],
+)
+def test_a_logarithm_is_never_told_in_per_cent(name, percent):
+    visits = np.log1p(np.random.default_rng(0).poisson(3, 80))
+    found = compare({name: visits}, {name: visits + 0.6 * (visits > 0)}, n_permutations=19)
+    assert found.columns["change"].iloc[0].endswith("%)") == percent
+
+
 def test_effects_are_in_the_same_unit(result):
     columns = result.to_frame(by="column").set_index("column")["effect"]
     assert columns["income"] == pytest.approx(1.0, abs=0.15)

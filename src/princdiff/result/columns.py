@@ -7,6 +7,7 @@ sentences here are what people quote, so they speak of means, proportions and le
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -28,6 +29,8 @@ _SHOWN_LEVELS = 3
 _SHIFT_SHARE = 0.3
 # A number whose smallest value is below this part of its mean may be a size, of which one tells per cent.
 _SIZED = 0.8
+# Logarithms by what they are called; of log(1 + count) the smallest value is zero like that of a size.
+_LOGARITHM = re.compile(r"(?<![A-Za-z])(?:[Ll]og|LOG|[Ll]n|LN|[Ll]g|LG)(?:1p|2|10|e)?(?![a-z])")
 
 
 @dataclass(frozen=True)
@@ -219,7 +222,8 @@ def _described(
     elif value in facts.changes and facts.changes[value].measure:
         moved = ChangePart(_clearest(facts.changes[value], coding, facts.groups, facts.rows))
     else:
-        moved = _moved(facts, value, kinds[value], coding.type == "ordered")
+        sized = coding.type != "ordered" and not _LOGARITHM.search(coding.column)
+        moved = _moved(facts, value, kinds[value], sized)
     if part:
         moved = replace(moved, text=f"{part}: {moved.text}")
     found = _Description(coding.type, kinds[value], float(effects[value]), [moved])
@@ -286,16 +290,16 @@ def _clearest(change: Change, coding: Coding, groups: Sequence[str] = (), rows: 
     return f"{change.measure} {from_to(change.figures, numbers(change.figures), groups, rows)}"
 
 
-def _moved(facts: ColumnFacts, feature: int, kind: str, ordered: bool) -> ChangePart:
-    """A number: its means, or its standard deviations where the spread changed."""
+def _moved(facts: ColumnFacts, feature: int, kind: str, sized: bool) -> ChangePart:
+    """A number: its means, in per cent too if it may be a size, or its deviations if the spread changed."""
     if kind == "spread":
         deviations = facts.deviations(feature)
         return ChangePart(f"sd {facts.from_to(deviations, numbers(deviations))}")
     means = facts.means(feature)
     text, percent = f"mean {facts.from_to(means, numbers(means))}", ""
     # Of a year, a temperature or a logarithm zero is no size, and a part of it means nothing.
-    sized = 0 <= facts.lowest[feature] <= _SIZED * min(means) and min(means) > 0
-    if kind == "shift" and len(means) == 2 and sized and not ordered:
+    sized = sized and 0 <= facts.lowest[feature] <= _SIZED * min(means) and min(means) > 0
+    if kind == "shift" and len(means) == 2 and sized:
         change = 100 * (means[1] / means[0] - 1)
         if 0.05 <= abs(change) < 1000:
             percent = f"{change:+.0f} %" if abs(change) >= 10 else f"{change:+.2g} %"
