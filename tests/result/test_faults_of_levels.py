@@ -58,3 +58,10 @@ def test_what_was_done_is_seen(case):
 def test_a_level_that_went_away_was_not_joined():
     names, counts = ["a", "b", "c"], [[500, 300, 200], [620, 380, 0]]
     assert fault_of_levels(names, counts) is None
+
+
+def test_rare_levels_that_one_group_lacks_by_chance_are_neither_renamed_nor_in_the_way():
+    names, counts = ["a", "b", "c", "d"], [[500, 493, 7, 0], [505, 487, 0, 8]]
+    assert fault_of_levels(names, counts) is None
+    found = fault_of_levels([*names, "A"], [[500, 493, 7, 0, 0], [0, 487, 0, 8, 505]])
+    assert found is not None and found.levels == ("a", "A")

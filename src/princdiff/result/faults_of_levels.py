@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from princdiff.findings import FaultKind
 
-# Rows that a level must have in one group to be missed in the other.
-_FEWEST = 5
+# Chance at most that a level with so many rows in one group has none in the other.
+_BY_CHANCE = 1e-4
 # Standard errors within which shares agree, and beyond which they do not.
 _WITHIN = 3.0
 # By how many levels are gone and how many are new.
@@ -51,8 +51,7 @@ def fault_of_levels(names: Sequence[str], counts: ArrayLike) -> LevelFault | Non
     LevelFault(kind=<FaultKind.RENAMED: 'level renamed'>, levels=('Female', 'F'))
     """
     table = np.asarray(counts, dtype=np.float64)
-    lost = np.flatnonzero((table[1] == 0) & (table[0] >= _FEWEST))
-    new = np.flatnonzero((table[0] == 0) & (table[1] >= _FEWEST))
+    lost, new = _absent(table), _absent(table[::-1])
     gone, come = [names[place] for place in lost.tolist()], [names[place] for place in new.tolist()]
     if (len(lost), len(new)) in _KINDS and _agree(table[:, [*lost, *new]].sum(axis=1), table):
         return LevelFault(_KINDS[len(lost), len(new)], (*gone, *come))
@@ -63,6 +62,12 @@ def fault_of_levels(names: Sequence[str], counts: ArrayLike) -> LevelFault | Non
         heir = _heir(table[::-1], int(new[0]))
         return None if heir is None else LevelFault(FaultKind.SPLIT, (names[heir], *come))
     return None
+
+
+def _absent(table: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Levels of the first group that the second lacks, and not by chance."""
+    share = table[0].sum() / table.sum()
+    return np.flatnonzero((table[1] == 0) & (share ** table[0] <= _BY_CHANCE))
 
 
 def _heir(table: NDArray[np.float64], lost: int) -> int | None:
