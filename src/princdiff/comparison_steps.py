@@ -429,7 +429,9 @@ class Comparison:
         # A pair that is not named must not lend its p-value to a column that did not change on its own.
         alone = chosen["column"].map(found.columns.set_index("column")["pvalue_adj"])
         own = chosen["pvalue_adj"].where(chosen["selected"], np.maximum(chosen["pvalue_adj"], alone))
-        chosen = chosen[["selected"]].assign(why=found.why, pvalue=own)
+        # A category may be named as a whole, where no level of it could be.
+        whole = np.where([why.reason is Reason.ALONE for why in found.why], np.minimum(own, alone), own)
+        chosen = chosen[["selected"]].assign(why=found.why, pvalue=own, whole=whole)
         part = SelectionPart(
             True,
             options.alpha,
@@ -466,7 +468,7 @@ class Comparison:
 
     def _untested(self, why: str) -> tuple[pd.DataFrame, SelectionPart, pd.DataFrame]:
         """What stands in the place of a selection that was not made."""
-        nothing = {"selected": False, "pvalue": np.nan, "why": Why()}
+        nothing = {"selected": False, "pvalue": np.nan, "whole": np.nan, "why": Why()}
         control = f"The columns were not tested: {why}."
         empty = kept_parts.no_relations(self.data.groups)
         return pd.DataFrame(nothing, index=list(self.data.features)), SelectionPart(control=control), empty
@@ -534,6 +536,8 @@ class Comparison:
             self.notes.append(self._about_telling(name))
         differences = self._differences(found.table, found.facts)
         table, columns = feature_tables.with_differences(found.table, found.columns, differences)
+        whole = chosen["whole"].groupby(list(self.data.origin)).min()
+        columns = columns.assign(pvalue=columns["column"].map(whole).to_numpy(float))
         return found._replace(table=table, columns=columns)
 
     def _single_features(

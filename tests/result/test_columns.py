@@ -127,3 +127,15 @@ def test_a_few_gaps_are_not_told_as_what_changed():
         columns.loc["weight", "change"].startswith("mean")
         and "missing" not in columns.loc["weight", "change"]
     )
+
+
+def test_a_category_named_as_a_whole_has_the_p_value_by_which_it_was_named():
+    """Each of its levels moved by too little to be named."""
+    counts = np.round(40 * (1 + 0.25 * np.array([[1], [-1]]) * (-1) ** np.arange(12))).astype(int)
+    shop = [f"shop {level}" for group in counts for level in np.repeat(np.arange(12), group)]
+    groups = np.repeat(["before", "after"], counts.sum(axis=1))
+    table = pd.DataFrame({"shop": shop, "size": np.random.default_rng(0).normal(size=len(shop))})
+    result = compare(table, groups=groups, n_permutations=199)
+    levels = result.table.loc[result.table["column"] == "shop", "pvalue"]
+    assert result.selected_columns == ["shop"] and levels.min() > 0.05
+    assert result.columns.set_index("column").loc["shop", "pvalue"] <= 0.05
