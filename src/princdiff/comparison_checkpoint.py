@@ -21,8 +21,8 @@ from princdiff.relaxation.upper_bound import Certificate
 from princdiff.resume import read_finished, write_finished
 from princdiff.selection.explanation import Explanation
 from princdiff.selection.selected import SelectionResult
-from princdiff.statistics.cells import Cell
 from princdiff.statistics.permutation_result import PermutationResult
+from princdiff.statistics.protocol import Cell
 from princdiff.statistics.tuning import SparsityPath
 
 # What may be read from a file: nothing else is ever built from one.

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from princdiff import open_rows, permutation_test
 from princdiff.data import validate
 from princdiff.data.problem import Design, OutOfTime, Problem, Run
-from princdiff.statistics.adaptive import distance_factors
+from princdiff.statistics.row_view import distance_factors
 from princdiff.tables import prepare
 
 

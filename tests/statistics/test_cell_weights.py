@@ -6,8 +6,9 @@ import pytest
 from princdiff import permutation_test
 from princdiff.data.problem import Problem
 from princdiff.labellings.schemes import scheme_of
-from princdiff.statistics.adaptive import ProductCells
 from princdiff.statistics.cell_weights import CellWeights, effective_features, heavy_tails
+from princdiff.statistics.registry import STATISTICS
+from princdiff.statistics.tested_rows import TestedRows
 
 
 def sharing(n_rows, n_features, correlation, seed=0):
@@ -18,8 +19,9 @@ def sharing(n_rows, n_features, correlation, seed=0):
 
 
 def weights_of(problem, seed=0):
-    cells = ProductCells(problem, scheme_of(problem, 19, seed), seed)
-    return {cell.name: cell.weight for cell in cells.cells().cells}
+    rows = TestedRows(problem, scheme_of(problem, 19, seed), seed)
+    found = [statistic(rows) for statistic in STATISTICS]
+    return {cell.name: cell.weight for one in found if one is not None for cell in one.cells}
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.1, 0.3, 0.7])
@@ -98,7 +100,7 @@ def test_weights_depend_on_neither_labels_nor_the_order_of_rows(n_rows):
 def test_tables_with_flags_are_not_asked_how_their_features_vary_together():
     rows = np.column_stack([sharing(60, 3, 0.9), np.arange(60) % 3 == 0])
     problem = Problem.from_arrays(rows, np.arange(60) % 2)
-    weights = CellWeights.of(problem, ProductCells(problem, scheme_of(problem, 19, 0), 0)._view, 0)
+    weights = TestedRows(problem, scheme_of(problem, 19, 0), 0).weights
     assert weights == CellWeights(only_numbers=False, n_features=4, n_independent=4.0)
 
 

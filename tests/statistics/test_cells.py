@@ -13,15 +13,15 @@ from princdiff.data.samples import Samples
 from princdiff.divergences import Energy, Wasserstein2
 from princdiff.labellings.pvalues import permutation_pvalue, ranks_from_above
 from princdiff.labellings.schemes import Scheme, scheme_of
+from princdiff.solvers.whitening import whitening_share
 from princdiff.statistics import column_cells, direction_cells, kernel_cells
 from princdiff.statistics import searched_rows as sampling
-from princdiff.statistics.adaptive import ProductCells, distance_factors, total_of_rows
 from princdiff.statistics.alone import FEWEST_NAMING
-from princdiff.statistics.cells import Cell, combined, leading_cell, overall, tempered
-from princdiff.statistics.column_cells import many_small
+from princdiff.statistics.column_cells import many_small, total_of_rows
+from princdiff.statistics.combining import combined, leading_cell, overall
 from princdiff.statistics.contrasts import Contrasts, Relabellings
-from princdiff.statistics.direction_cells import DirectionCells, adaptive_grid, whitening_share
-from princdiff.statistics.kernel_cells import RowKernel, RowView, kernel_statistics
+from princdiff.statistics.direction_cells import DirectionCells, adaptive_grid
+from princdiff.statistics.kernel_cells import RowKernel, kernel_statistics
 from princdiff.statistics.moment_search import (
     MomentObjective,
     SearchEffort,
@@ -30,8 +30,13 @@ from princdiff.statistics.moment_search import (
     search,
     starts_of,
 )
-from princdiff.statistics.scores import gamma_scores
+from princdiff.statistics.pair_cells import pairs
+from princdiff.statistics.protocol import Cell
+from princdiff.statistics.registry import STATISTICS
+from princdiff.statistics.row_view import RowView, distance_factors
+from princdiff.statistics.scores import gamma_scores, tempered
 from princdiff.statistics.searched_rows import SearchRows, judged
+from princdiff.statistics.tested_rows import TestedRows
 
 
 def design_of(codes, n_permutations=19, **options):
@@ -459,9 +464,11 @@ def test_sparse_rows_have_the_same_cells():
     problem = Problem.from_arrays(X, np.arange(40) % 2)
     sparse = Problem.from_arrays(sp.csr_matrix(X), np.arange(40) % 2)
     scheme = Scheme(problem.codes, 29, seed=0)
-    dense, other = (ProductCells(p, scheme, 0).cells() for p in (problem, sparse))
-    assert [cell.name for cell in dense.cells] == [cell.name for cell in other.cells]
-    np.testing.assert_allclose(other.values, dense.values, rtol=2e-3, atol=1e-4)
+    for statistic in STATISTICS:
+        dense, other = (statistic(TestedRows(p, scheme, 0)) for p in (problem, sparse))
+        assert dense is not None and other is not None
+        assert [cell.name for cell in dense.cells] == [cell.name for cell in other.cells]
+        np.testing.assert_allclose(other.values, dense.values, rtol=2e-3, atol=1e-4)
 
 
 def test_forest_sees_what_it_learns():
@@ -502,12 +509,10 @@ def mixed_problem(n_rows=60):
 
 def test_columns_of_a_small_test_are_scored_as_those_that_are_named():
     problem = mixed_problem()
-    few, many = (
-        ProductCells(problem, scheme_of(problem, count, 3), 3).alone for count in (99, FEWEST_NAMING)
-    )
+    few, many = (TestedRows(problem, scheme_of(problem, count, 3), 3).alone for count in (99, FEWEST_NAMING))
     assert few.units.shape == (100, 3)
     np.testing.assert_array_equal(few.units, many.units[:100])
-    assert ProductCells(problem, scheme_of(problem, 49, 3), 3).alone.units.shape == (50, 3)
+    assert TestedRows(problem, scheme_of(problem, 49, 3), 3).alone.units.shape == (50, 3)
 
 
 def test_the_clearest_pair_of_a_mixed_table_is_that_of_the_selection():
@@ -515,9 +520,9 @@ def test_the_clearest_pair_of_a_mixed_table_is_that_of_the_selection():
     rows = np.column_stack([rng.normal(size=(200, 3)), rng.random(200) < 0.4])
     rows[100:, 2] = 0.9 * rows[100:, 0] + 0.4 * rows[100:, 2]
     problem = Problem.from_arrays(rows, np.repeat([0, 1], 100))
-    cells = ProductCells(problem, scheme_of(problem, 99, 0), 0)
-    scores, pair = cells._pairs
-    assert pair == (0, 2)
+    tested = TestedRows(problem, scheme_of(problem, 99, 0), 0)
+    scores = pairs(tested).values[:, 0]
+    assert tested.leading_pair == (0, 2)
     assert scores.shape == (100,) and scores[0] > scores[1:].max()
 
 

@@ -24,9 +24,14 @@ from princdiff.statistics.alone import (
     levels_adjusted,
     pooled_discovery_rates,
 )
-from princdiff.statistics.cells import Cell, leading_cell, overall, tempered
+from princdiff.statistics.column_cells import COLUMN, COLUMNS
+from princdiff.statistics.combining import leading_cell, overall
+from princdiff.statistics.direction_cells import direction_cell
+from princdiff.statistics.kernel_cells import COVARIANCE
+from princdiff.statistics.pair_cells import PAIR
 from princdiff.statistics.permutation_result import PermutationResult
-from princdiff.statistics.scores import gamma_scores
+from princdiff.statistics.protocol import Cell
+from princdiff.statistics.scores import gamma_scores, tempered
 
 # Pairs shown at most.
 _LISTED = 200
@@ -96,18 +101,18 @@ class ChunkTests:
     def _cells(self) -> tuple[list[Cell], NDArray[np.float32]]:
         """What is looked at, and its comparable scores of all labellings."""
         units, pairs = self.columns.units, self.pairs.scores
-        cells = [Cell("column", "one column", share=_COLUMN_SHARE), Cell("columns", "many columns")]
+        cells = [COLUMN.cell("one column", share=_COLUMN_SHARE), COLUMNS.cell("many columns")]
         values = [
             gamma_scores(units.max(axis=1, keepdims=True), prior=1.4),
             gamma_scores(units.sum(axis=1, keepdims=True), prior=2 / np.sqrt(units.shape[1])),
         ]
         direction = self._whitened_means()
         freedom = direction.shape[2] * (self.labellings.n_groups - 1)
-        cells.append(Cell("direction", "whitened", "whitened", direction.shape[2]))
+        cells.append(direction_cell("whitened", direction.shape[2], "whitened"))
         squares = np.square(direction).sum(axis=(0, 2))
         values.append(gamma_scores(squares[:, None], prior=np.sqrt(8 / freedom)))
         if pairs.shape[1]:
-            cells += [Cell("pair", "pairs"), Cell("covariance", "covariances")]
+            cells += [PAIR.cell("pairs"), COVARIANCE.cell("covariances")]
             values.append(gamma_scores(pairs.max(axis=1, keepdims=True), prior=1.4))
             values.append(gamma_scores(pairs.sum(axis=1, keepdims=True)))
         return cells, np.concatenate(values, axis=1)

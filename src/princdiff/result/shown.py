@@ -13,9 +13,9 @@ from princdiff.divergences import Wasserstein2
 from princdiff.result import held_out, projected_groups
 from princdiff.result.effects import Effect
 from princdiff.result.parts import ContrastName, ContrastPart, GroupReference, WitnessPart
-from princdiff.statistics.adaptive import summed_features
-from princdiff.statistics.cells import Cell
+from princdiff.statistics.column_cells import summed_features
 from princdiff.statistics.permutation_result import PermutationResult
+from princdiff.statistics.protocol import Cell
 from princdiff.statistics.sharpest import oriented, sharpest_direction
 from princdiff.statistics.witness import kernel_named, witness, witness_rows
 from princdiff.tables import Prepared

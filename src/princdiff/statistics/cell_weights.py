@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
-from princdiff.statistics.kernel_cells import RowView
+from princdiff.statistics.row_view import RowView
 from princdiff.statistics.searched_rows import random_order
 
 # Distance of the outer percentiles, in distances of the quartiles, from which tails are heavy.

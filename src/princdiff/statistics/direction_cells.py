@@ -24,7 +24,7 @@ from princdiff.solvers.ascent import Tolerance, ascend
 from princdiff.solvers.effort import Effort
 from princdiff.solvers.path import Path, let_smaller_compete
 from princdiff.solvers.sparsity import Sparsity, keep_largest, normalised
-from princdiff.solvers.whitening import LARGEST_WHITENED
+from princdiff.solvers.whitening import LARGEST_WHITENED, whitening_share
 from princdiff.statistics.direction_grid import Grid, solve_grid, whitened_samples
 from princdiff.statistics.moment_search import (
     Found,
@@ -38,8 +38,11 @@ from princdiff.statistics.moment_search import (
     search,
     starts_of,
 )
+from princdiff.statistics.protocol import Cell, Family
 from princdiff.statistics.searched_rows import SearchRows, judged
 
+# Features of a direction that can be named one by one.
+_FEW = 10
 # Features up to which covariances of every labelling are made.
 MOST_FEATURES = 100
 # Rows of each group on which directions are looked for where all rows would cost too much.
@@ -104,18 +107,12 @@ def by_means(n_rows: int, n_features: int) -> bool:
     return n_features > MOST_FEATURES and many and n_rows * n_features <= _MEANS_ELEMENTS
 
 
-def whitening_share(level: int, n_rows: int) -> float:
-    """Share of the identity in a covariance of this many features: little where rows are many.
-
-    Directions of tiny variance are where the sharpest contrasts are (the shape of an animal, not its size),
-    and a few features need no help against chance.
-
-    Examples
-    --------
-    >>> [round(whitening_share(level, 200), 4) for level in (3, 10, 60)]
-    [0.0021, 0.0135, 0.1]
-    """
-    return min(0.1, 1e-3 + 5 * (level / n_rows) ** 2)
+def direction_cell(metric: str, level: int, name: str = "", **more: Any) -> Cell:
+    """The cell of directions of at most so many features."""
+    features = "1 feature" if level == 1 else f"at most {level} features"
+    relative = ", relative to the variance along it" if metric == "whitened" else ""
+    family = Family("direction", f"one direction of {features}{relative}", 3 if level <= _FEW else 5)
+    return family.cell(name or f"{metric} {level}", metric=metric, level=level, **more)
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from princdiff.data.samples import Samples
+from princdiff.statistics.cell_weights import CellWeights
 from princdiff.statistics.contrasts import MANY_ROWS, Contrasts, Relabellings
+from princdiff.statistics.protocol import Cell, CellValues, Family
+from princdiff.statistics.row_view import RowView
+from princdiff.statistics.tested_rows import TestedRows
 
+COVARIANCE = Family("covariance", "the covariances as a whole", 8)
+_WIDE = Family("kernel", "many features together", 6)
+_LOCAL = Family("kernel", "local structure", 9)
 # Rows up to which kernel matrices are made.
 MATRIX_ROWS = 1500
 # Multiplications that random features may take, over all labellings, and features of a kernel at most.
@@ -54,43 +59,39 @@ KERNELS = (
 )
 
 
-@dataclass(frozen=True)
-class RowView:
-    """Rows as distances see them: scaled, and each feature times a factor.
-
-    Attributes
-    ----------
-    samples : Samples
-        Scaled rows, dense or sparse.
-    factors : array of shape (n_features,)
-        What a scaled feature counts in a distance.
-    """
-
-    samples: Samples
-    factors: NDArray[np.float32]
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.samples.n_rows
-
-    def project(self, directions: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Rows on directions: (n_features, count) to (n_rows, count)."""
-        return self.samples.project((directions * self.factors[:, None]).T).T
-
-    @cached_property
-    def dense(self) -> NDArray[np.float32]:
-        """All rows, shape (n_rows, n_features)."""
-        return _all_columns(self.samples) * self.factors
-
-    def some(self, index: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Some rows (ascending numbers), shape (len(index), n_features)."""
-        return _all_columns(self.samples.take_rows(index)).astype(np.float64) * self.factors
+def kernels(rows: TestedRows) -> CellValues:
+    """Kernels at several bandwidths."""
+    rows = rows.sampled
+    return _cells(rows, rows.view, "", KERNELS)
 
 
-def _all_columns(samples: Samples) -> NDArray[np.float32]:
-    columns = samples.feature_columns(np.arange(samples.n_features))
-    return np.ascontiguousarray(columns.T, dtype=np.float32)
+def whitened_kernels(rows: TestedRows) -> CellValues | None:
+    """The energy distance relative to the covariance of all rows."""
+    rows = rows.sampled
+    return None if rows.whitened is None else _cells(rows, rows.whitened, "whitened ", (RowKernel("energy"),))
+
+
+def _cells(rows: TestedRows, view: RowView, prefix: str, chosen: tuple[RowKernel, ...]) -> CellValues:
+    if view.n_rows <= MATRIX_ROWS:
+        chosen = (*chosen, RowKernel("products"))
+    values = kernel_statistics(view, rows.contrasts, chosen, np.random.default_rng(rows.seed))
+    return CellValues([_cell(kernel, prefix, rows.weights) for kernel in chosen], values)
+
+
+def _cell(kernel: RowKernel, prefix: str, weights: CellWeights) -> Cell:
+    metric = "whitened" if prefix else "scaled"
+    relative = "relative to the covariance of all rows" if prefix else ""
+    if kernel.shape == "products":
+        weight = weights.covariances(metric)
+        return COVARIANCE.cell(f"{prefix}covariances", metric=metric, weight=weight, detail=relative)
+    if kernel.shape == "energy":
+        detail = ", ".join(filter(None, ["by the distances between rows", relative]))
+        return _WIDE.cell(f"{prefix}energy", metric=metric, weight=weights.energy(metric), detail=detail)
+    family, local = (_LOCAL, "local ") if kernel.quantile < 0.1 else (_WIDE, "")
+    weight = {0.005: weights.local, 0.05: 1.0}.get(kernel.quantile, 0.5)
+    detail = f"by the closest {100 * kernel.quantile:g} % of distances between rows"
+    name = f"{local}{kernel.shape} {kernel.quantile:g}"
+    return family.cell(name, metric=metric, weight=weight, detail=detail)
 
 
 def kernel_statistics(
@@ -119,6 +120,7 @@ def kernel_statistics(
     >>> rows = np.random.default_rng(0).normal(size=(40, 2))
     >>> rows[20:] += 2
     >>> design = Relabellings(Scheme(np.repeat([0, 1], 20).astype(np.uint8), 99, seed=0), 2)
+    >>> from princdiff.data.samples import Samples
     >>> view = RowView(Samples(rows, "pooled"), np.ones(2, dtype=np.float32))
     >>> values = kernel_statistics(view, Contrasts(design), KERNELS, np.random.default_rng(0))
     >>> values.shape, bool((values[0, 3] > values[1:, 3]).all())

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from princdiff.data import validate
 from princdiff.data.shared_docs import with_shared_docs
 from princdiff.labellings.pvalues import Interval
-from princdiff.statistics.cells import Cell
 from princdiff.statistics.direction_grid import METRICS
+from princdiff.statistics.protocol import Cell
 
 STATISTICS = ("adaptive", "divergence", "paper")
 LEARNERS = (None, "forest")

@@ -27,9 +27,14 @@ from princdiff.parallel import in_threads, single_threaded_blas
 from princdiff.resume import fingerprint_of
 from princdiff.solvers.starts import marginal_divergences
 from princdiff.solvers.whitening import refuse_to_whiten
-from princdiff.statistics.adaptive import CellValues, ProductCells
-from princdiff.statistics.cells import Cell, leading_cell, overall, parts_of_error
-from princdiff.statistics.direction_cells import SEARCH_ROWS, DirectionCells, adaptive_grid
+from princdiff.statistics.column_cells import COLUMN
+from princdiff.statistics.combining import leading_cell, overall, parts_of_error
+from princdiff.statistics.direction_cells import (
+    SEARCH_ROWS,
+    DirectionCells,
+    adaptive_grid,
+    direction_cell,
+)
 from princdiff.statistics.direction_grid import (
     Grid,
     default_grid,
@@ -42,9 +47,11 @@ from princdiff.statistics.permutation_result import (
     PermutationResult,
 )
 from princdiff.statistics.permuted_problem import Labellings
-from princdiff.statistics.relation_cells import relation_cells
+from princdiff.statistics.protocol import Cell, CellValues
+from princdiff.statistics.registry import LEARNERS, RELATIONS, STATISTICS
 from princdiff.statistics.scores import gamma_scores
 from princdiff.statistics.searched_rows import SearchRows, random_order
+from princdiff.statistics.tested_rows import TestedRows
 
 # Labellings solved together; the number does not depend on n_jobs, so neither do the results.
 _CHUNK = 125
@@ -156,8 +163,8 @@ class _Adaptive:
         if not self.plain and (problem.sizes > SEARCH_ROWS).any():
             rows = SearchRows.of(problem.sizes, SEARCH_ROWS, random_order(problem.row_keys, labellings.seed))
         self.search = DirectionCells(labellings.samples, problem.divergence, self.grid, labellings.seed, rows)
-        self.products: ProductCells | None = None
         self.leading_feature: int | None = None
+        self.leading_pair: tuple[int, int] | None = None
 
     def result(self, watch: Callable[[int, int], None] | None = None) -> PermutationResult:
         options = self.options
@@ -197,25 +204,29 @@ class _Adaptive:
     def _cells(self, directions: NDArray[np.float64], n_labellings: int) -> CellValues:
         """All cells of the first labellings."""
         n_jobs, labellings = self.run.n_jobs, self.labellings
-        cells = [_direction_cell(metric, level) for metric, level in self.grid.cells]
+        problem = labellings.problem
+        within = problem.scale == "within"
+        few = {"euclidean": 1.5, "whitened": 4.0}
+        cells = [
+            direction_cell(metric, level, weight=few[metric] if level <= 3 else 1.0)
+            for metric, level in self.grid.cells
+        ]
         found = CellValues(cells, directions)
-        scheme = labellings.scheme.first(n_labellings)
-        if labellings.problem.scale == "within":
-            rows = np.asarray(labellings.samples.rows)
-            found += relation_cells(labellings.problem, rows, scheme, n_jobs)
-        elif self.plain:
+        if within:
+            problem = replace(problem, rows=np.asarray(labellings.samples.rows))
+        rows = TestedRows(problem, labellings.scheme.first(n_labellings), labellings.seed, n_jobs)
+        if self.plain and not within:
             scores = _single_feature_scores(labellings, n_labellings, n_jobs)
             self.leading_feature = int(scores[0].argmax())
-            found += CellValues([Cell("column", "one column", weight=3.0)], scores.max(axis=1, keepdims=True))
+            found += CellValues([COLUMN.cell("one column", weight=3.0)], scores.max(axis=1, keepdims=True))
         else:
-            self.products = ProductCells(labellings.problem, scheme, labellings.seed, n_jobs)
-            found += self.products.cells()
-            self.leading_feature = int(self.products.alone.features[0].argmax())
-        if self.options.learners == "forest":
-            from princdiff.statistics.learner_cell import forest_values
-
-            values = forest_values(labellings.problem, scheme, labellings.seed, n_jobs)
-            found += CellValues([Cell("learner", "random forest", weight=3.0)], values[:, None])
+            for statistic in RELATIONS if within else STATISTICS:
+                found += statistic(rows)
+        if not self.plain:
+            self.leading_feature = int(rows.alone.features[0].argmax())
+            self.leading_pair = rows.leading_pair
+        if self.options.learners is not None:
+            found += LEARNERS[self.options.learners](rows)
         return found
 
     def _summary(
@@ -241,7 +252,7 @@ class _Adaptive:
             cell_scores=found.scores[0],
             leading=cells[best].sentence,
             leading_feature=self.leading_feature,
-            leading_pair=None if self.products is None else self.products.leading_pair,
+            leading_pair=self.leading_pair,
             contrasts=_contrasts(
                 cells[:n_directions], found.scores[0, :n_directions], self._observed(directions[0])
             ),
@@ -261,11 +272,6 @@ class _Adaptive:
         if first is not None and first.shape[1] == len(self.grid.cells):
             return first[0]
         return self.search(self.labellings.labels(np.arange(1))).directions[0]
-
-
-def _direction_cell(metric: str, level: int) -> Cell:
-    few = 4.0 if metric == "whitened" else 1.5
-    return Cell("direction", f"{metric} {level}", metric, level, weight=few if level <= 3 else 1.0)
 
 
 def _direction_chunk(

@@ -323,3 +323,28 @@ def _far_score(shape: NDArray, point: NDArray) -> NDArray[np.float64]:
     for n in range(_CONVERGENTS, 0, -1):
         fraction = n * (n - shape) / (point + 2 * n + 1 - shape - fraction)
     return gammaln(shape) + point - shape * np.log(point) + np.log(point + 1 - shape - fraction)
+
+
+def tempered(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Scores that grow like their logarithm beyond what the number of labellings supports.
+
+    The law behind a score is fitted to as many values as there are labellings. What it says of a chance
+    far below one over their number is a guess, and with few labellings often a wild one: in one cell of one
+    relabelling it could drown a clear difference in all others.
+
+    Parameters
+    ----------
+    scores : array of shape (n_labellings, n_cells)
+
+    Returns
+    -------
+    array of shape (n_labellings, n_cells)
+
+    Examples
+    --------
+    >>> tempered(np.array([[1.0], [1.0], [50.0]])).round(2).ravel()
+    array([1.  , 1.  , 5.99])
+    """
+    supported = scores.dtype.type(np.log(len(scores)) + 1.0)
+    beyond = np.maximum(scores - supported, 0)
+    return np.minimum(scores, supported) + np.log1p(beyond)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.problem import Problem
-from princdiff.statistics.adaptive import distance_factors
-from princdiff.statistics.kernel_cells import KERNELS, RowKernel, RowView, kernel_of_distances
+from princdiff.statistics.kernel_cells import KERNELS, RowKernel, kernel_of_distances
+from princdiff.statistics.row_view import RowView, distance_factors
 from princdiff.statistics.searched_rows import random_order
 
 # Rows on which the witness is looked at, and features that are left out one by one: a matrix each.
