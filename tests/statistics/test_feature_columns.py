@@ -9,34 +9,40 @@ from scipy.integrate import quad
 from scipy.special import eval_legendre
 
 from princdiff.labellings.schemes import Scheme
-from princdiff.statistics import feature_columns as module
 from princdiff.statistics.contrasts import Contrasts, Relabellings
 from princdiff.statistics.feature_columns import (
     MOST_VALUES,
     N_COLUMNS,
     N_TERMS,
-    RankFunctions,
-    feature_columns,
     legendre_integrals,
+    rank_functions,
     statistics_of,
 )
-from princdiff.statistics.value_tables import ValueTables
+from princdiff.statistics.value_tables import feature_lines
 
 
 def orthonormal(degree, u):
     return np.sqrt(2 * degree + 1) * eval_legendre(degree, 2 * u - 1)
 
 
+def feature_columns(values, weights=None, few=False):
+    return np.column_stack(list(feature_lines(values, weights, few)))
+
+
+def of_ranks(values, weights=None):
+    return feature_columns(values, weights)[:, -N_TERMS:].T
+
+
 @pytest.mark.parametrize("degree", [1, 2, 5])
 def test_integrals_of_legendre_polynomials(degree):
-    found = legendre_integrals(np.array([0.0, 0.13, 0.8, 1.0]), 5)[degree - 1]
+    found = list(legendre_integrals(np.array([0.0, 0.13, 0.8, 1.0])))[degree - 1]
     expected = [quad(lambda u: orthonormal(degree, u), 0, end)[0] for end in (0.0, 0.13, 0.8, 1.0)]
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def test_functions_of_ranks_are_averages_over_ties():
     values = np.array([2.0, 5.0, 2.0, 9.0, 5.0, 5.0])
-    found = RankFunctions(6)(values)
+    found = of_ranks(values)
     spans = {2.0: (0, 2), 5.0: (2, 5), 9.0: (5, 6)}
     for degree in (1, 4):
         for row, value in enumerate(values):
@@ -45,35 +51,19 @@ def test_functions_of_ranks_are_averages_over_ties():
             assert found[degree - 1, row] == pytest.approx(area / ((last - first) / 6))
 
 
-@pytest.mark.parametrize("ties", [False, True])
-@pytest.mark.parametrize("block", [1, 7, 1000])
-def test_ranks_of_many_rows_are_those_of_few(monkeypatch, ties, block):
-    values = np.random.default_rng(0).normal(size=60)
-    values = values.round(1) if ties else values
-    expected = RankFunctions(60)(values)
-    monkeypatch.setattr(module, "_TABLE_ROWS", 0)
-    monkeypatch.setattr(module, "_BLOCK_POINTS", block)
-    np.testing.assert_allclose(RankFunctions(60)(values), expected, rtol=1e-12, atol=1e-13)
-    distinct, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    tables = ValueTables(distinct, counts, np.zeros(1, dtype=int))
-    lines = tables.lines(False)[place, -N_TERMS:]
-    np.testing.assert_allclose(lines.T, expected, rtol=1e-12, atol=1e-13)
-
-
 def test_weights_are_rows_that_count_more():
     values = np.array([2.0, 5.0, 1.0, 9.0])
     repeats = np.array([1, 3, 2, 2])
-    expected = RankFunctions(8)(np.repeat(values, repeats))
-    found = RankFunctions(4, weights=repeats / 7)(values)
+    expected = of_ranks(np.repeat(values, repeats))
+    found = of_ranks(values, repeats / 7)
     np.testing.assert_allclose(np.repeat(found, repeats, axis=1), expected)
 
 
 def test_functions_of_ranks_see_ranks_only():
     rng = np.random.default_rng(0)
     values, order = rng.poisson(3, 50).astype(float), rng.permutation(50)
-    functions = RankFunctions(50)
-    np.testing.assert_allclose(functions(np.exp(values)), functions(values))
-    np.testing.assert_allclose(functions(values[order]), functions(values)[:, order])
+    np.testing.assert_allclose(of_ranks(np.exp(values)), of_ranks(values))
+    np.testing.assert_allclose(of_ranks(values[order]), of_ranks(values)[:, order])
 
 
 def test_terms_add_up_to_the_anderson_darling_statistic():
@@ -83,7 +73,9 @@ def test_terms_add_up_to_the_anderson_darling_statistic():
     scheme = Scheme(codes, 19, seed=0)
     contrasts = Contrasts(Relabellings(scheme, 2))
     n_terms = 59
-    terms = contrasts.between(RankFunctions(60, n_terms=n_terms)(values).T)
+    ends = np.argsort(np.argsort(values)) + 1
+    every = np.column_stack(list(rank_functions(np.arange(1, 61) / 60, np.array([0]), n_terms)))
+    terms = contrasts.between(every[ends - 1])
     degrees = np.arange(1, n_terms + 1)
     found = terms @ (1 / (degrees * (degrees + 1)))
     for labelling, own in zip(scheme.codes(np.arange(20)), found, strict=True):
@@ -117,14 +109,14 @@ def test_own_definition_agrees_with_scipy():
 def test_columns_and_statistics_of_a_feature():
     rng = np.random.default_rng(3)
     values = rng.poisson(1.0, 40).astype(float)
-    columns = feature_columns(values, RankFunctions(40))
+    columns = feature_columns(values)
     assert columns.shape == (40, N_COLUMNS)
     assert np.corrcoef(columns[:, 0], values)[0, 1] == pytest.approx(1)
     assert np.corrcoef(columns[:, 1], np.abs(values - np.median(values)))[0, 1] == pytest.approx(1)
     frequent = np.bincount(values.astype(int)).argmax()
     np.testing.assert_array_equal(columns[:, 2], values == frequent)
     # No value of a continuous feature has a share worth looking at.
-    assert not feature_columns(rng.normal(size=40), RankFunctions(40))[:, 2].any()
+    assert not feature_columns(rng.normal(size=40))[:, 2].any()
 
     between = rng.random((5, 2, N_COLUMNS)).astype(np.float32)
     found = statistics_of(between)
@@ -138,7 +130,7 @@ def test_columns_and_statistics_of_a_feature():
 def test_few_values_have_pearsons_statistic():
     rng = np.random.default_rng(5)
     values, codes = rng.integers(0, 4, 80).astype(float), np.repeat([0, 1], 40).astype(np.uint8)
-    columns = feature_columns(values, RankFunctions(80), few_values=True)
+    columns = feature_columns(values, few=True)
     assert columns.shape == (80, N_COLUMNS + MOST_VALUES)
     np.testing.assert_array_equal(columns[:, N_COLUMNS : N_COLUMNS + 4], values[:, None] == np.arange(4))
     assert not columns[:, N_COLUMNS + 4 :].any()
@@ -156,17 +148,5 @@ def test_few_values_have_pearsons_statistic():
 @pytest.mark.parametrize("unit", [1e-200, 1.0, 1e200])
 def test_units_do_not_matter(unit):
     values = np.random.default_rng(4).normal(size=30)
-    columns = feature_columns(unit * values, RankFunctions(30))
-    np.testing.assert_allclose(columns, feature_columns(values, RankFunctions(30)), rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("ties", [False, True])
-def test_functions_of_many_ranks_are_those_of_a_table(weighted, ties, monkeypatch):
-    rng = np.random.default_rng(11)
-    values = rng.integers(40, size=500).astype(float) if ties else rng.normal(size=500)
-    weights = rng.uniform(0.5, 2, size=500) if weighted else None
-    plain = RankFunctions(500, weights)(values)
-    monkeypatch.setattr(module, "_TABLE_ROWS", 10)
-    monkeypatch.setattr(module, "_BLOCK_POINTS", 64)
-    np.testing.assert_allclose(RankFunctions(500, weights)(values), plain, rtol=1e-10, atol=1e-10)
+    columns = feature_columns(unit * values)
+    np.testing.assert_allclose(columns, feature_columns(values), rtol=1e-6, atol=1e-9)

@@ -1,5 +1,7 @@
 """Tables of distinct values say what the columns themselves do, sparse or dense."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,8 +10,8 @@ from princdiff.labellings.schemes import Scheme
 from princdiff.statistics import column_batches, column_cells
 from princdiff.statistics.alone import alone_scores
 from princdiff.statistics.contrasts import Contrasts, Relabellings
-from princdiff.statistics.feature_columns import MOST_VALUES, RankFunctions, feature_columns
-from princdiff.statistics.value_tables import Entries, ValueTables
+from princdiff.statistics.feature_columns import MOST_VALUES
+from princdiff.statistics.value_tables import Entries, ValueTables, feature_lines
 
 
 @pytest.fixture
@@ -53,14 +55,14 @@ def test_distinct_values_are_those_of_the_columns(rows, as_stored):
 
 
 def test_functions_of_values_are_the_columns_that_are_looked_at(rows):
-    dense, ranks = rows.toarray(), RankFunctions(403)
+    dense = rows.toarray()
     entries = Entries.of(rows)
     for few in (False, True):
         columns = [j for j in range(6) if not few or len(np.unique(dense[:, j])) <= MOST_VALUES]
         taken = entries.take(np.array(columns))
         found = taken.spread_out(taken.tables.lines(few))
         for place, column in enumerate(columns):
-            expected = feature_columns(dense[:, column], ranks, few)
+            expected = np.column_stack(list(feature_lines(dense[:, column], None, few)))
             np.testing.assert_allclose(found[:, place], expected, rtol=1e-6, atol=1e-6)
 
 
@@ -68,9 +70,7 @@ def test_sums_are_those_of_the_columns(rows, labellings):
     contrasts, entries = Contrasts(labellings), Entries.of(rows)
     table, scales = entries.tables.standardised(entries.tables.moments())
     sums = contrasts.sums_of_table(entries, table, scales)
-    lines = [
-        line for column in rows.toarray().T for line in feature_columns(column, RankFunctions(403))[:, :2].T
-    ]
+    lines = [line for column in rows.toarray().T for line in islice(feature_lines(column), 2)]
     expected = contrasts.sums_of_lines(lines, 12)
     np.testing.assert_allclose(sums.sums[0], expected.sums[0], rtol=1e-4, atol=1e-3)
     np.testing.assert_allclose(sums.powers, expected.powers, rtol=1e-5, atol=1e-5)

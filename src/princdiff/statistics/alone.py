@@ -39,8 +39,6 @@ from princdiff.statistics.feature_columns import (
     MOST_VALUES,
     N_COLUMNS,
     STATISTICS,
-    RankFunctions,
-    feature_lines,
 )
 from princdiff.statistics.feature_scores import (
     FeatureScores,
@@ -53,7 +51,7 @@ from princdiff.statistics.feature_scores import (
 )
 from princdiff.statistics.laws import harmonic
 from princdiff.statistics.scores import gamma_scores
-from princdiff.statistics.value_tables import Entries, ValueTables
+from princdiff.statistics.value_tables import Entries, ValueTables, feature_lines
 
 ERRORS = ("fwer", "fdr")
 # Relabellings at least by which columns are named: with fewer, chance decides about names too often.
@@ -185,7 +183,6 @@ class _Scorer:
     def __init__(self, rows: Any, contrasts: Contrasts) -> None:
         self.rows = rows.tocsc() if sp.issparse(rows) else rows
         self.contrasts = contrasts
-        self._ranks = RankFunctions(contrasts.labellings.n_rows, contrasts.labellings.weights)
 
     def scores(self, batch: NDArray[np.intp]) -> list[tuple[NDArray[np.intp], FeatureScores]]:
         """Scores of some features, by kinds: with one or two values, with few, with many."""
@@ -225,13 +222,13 @@ class _Scorer:
 
     def _numbers(self, batch: NDArray[np.intp], n_values: NDArray[np.intp]) -> FeatureScores:
         few = bool(n_values[0] <= MOST_VALUES)
-        shares = np.zeros((len(batch), MOST_VALUES * few))
+        shares, weights = np.zeros((len(batch), MOST_VALUES * few)), self.contrasts.labellings.weights
 
         def lines() -> Iterator[NDArray]:
             for feature, column in enumerate(each_column(self.rows, batch)):
-                for place, line in enumerate(feature_lines(column, self._ranks, few)):
+                for place, line in enumerate(feature_lines(column, weights, few)):
                     if place >= N_COLUMNS:
-                        share = np.average(line, weights=self.contrasts.labellings.weights)
+                        share = np.average(line, weights=weights)
                         shares[feature, place - N_COLUMNS] = share
                     yield line
 

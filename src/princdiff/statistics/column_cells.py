@@ -17,12 +17,12 @@ from princdiff.data.problem import Problem
 from princdiff.statistics.alone import combined_scores
 from princdiff.statistics.column_batches import are_sparse, column_batches, each_column
 from princdiff.statistics.contrasts import Contrasts
-from princdiff.statistics.feature_columns import RankFunctions, feature_columns, statistics_of
+from princdiff.statistics.feature_columns import statistics_of
 from princdiff.statistics.feature_scores import line_scores, moments_of_entries
 from princdiff.statistics.protocol import CellValues, Family
 from princdiff.statistics.row_view import RowView
 from princdiff.statistics.tested_rows import TestedRows
-from princdiff.statistics.value_tables import Entries
+from princdiff.statistics.value_tables import Entries, feature_lines
 
 COLUMN = Family("column", "one column alone", 0)
 COLUMNS = Family("columns", "many features a little", 4)
@@ -175,7 +175,7 @@ def length_scores(rows: NDArray[np.float32], contrasts: Contrasts) -> NDArray[np
     # Of whole numbers many are equally far from the mean, which rounding in single precision must not undo.
     mantissa, exponent = np.frexp(lengths)
     lengths = np.ldexp(np.rint(mantissa * 2.0**16), exponent)
-    columns = feature_columns(lengths, RankFunctions(len(rows), design.weights))
+    columns = np.column_stack(list(feature_lines(lengths, design.weights)))
     between = contrasts.between(columns)[:, None]
     return combined_scores(statistics_of(between))
 

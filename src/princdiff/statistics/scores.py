@@ -39,8 +39,6 @@ _SHRINKAGE = 2.0
 _KNOWN_SHRINKAGE = 6.0
 # Values scored at a time.
 _BLOCK = 1_000_000
-# The same where few of them are: what fits into the cache of a processor.
-_LARGE_BLOCK = 200_000
 
 
 class ScoreMoments(NamedTuple):
@@ -104,7 +102,7 @@ def gamma_scores(
         return scores
     scores = np.zeros(statistics.shape, dtype=np.float32)
     rounding = _ROUNDING[statistics.dtype == np.float32]
-    step = max(1, (_BLOCK if above is None else _LARGE_BLOCK) // n_labellings)
+    step = max(1, _BLOCK // n_labellings)
     for start in range(0, n_columns, step):
         part = np.asarray(statistics[:, start : start + step], dtype=np.float64)
         # What varies by less than rounding is the same under every labelling, such as a flag of one row.
@@ -112,9 +110,7 @@ def gamma_scores(
         with np.errstate(invalid="ignore"):
             part = part * (np.ptp(part, axis=0) > rounding * size)
         own = ScoreMoments(*(known[start : start + step] for known in expected))
-        scores[:, start : start + step] = (
-            _score(part, own) if above is None else _score_large(part, above, own)
-        )
+        scores[:, start : start + step] = _score(part, own, above)
     return scores
 
 
@@ -163,84 +159,25 @@ def _shrunk(found: ScoreMoments, expected: ScoreMoments, count: int) -> ScoreMom
     return ScoreMoments(*drawn)
 
 
-def _score(values: NDArray[np.float64], expected: ScoreMoments) -> NDArray[np.float64]:
+def _score(values: NDArray[np.float64], expected: ScoreMoments, above: float | None) -> NDArray[np.float64]:
     with np.errstate(invalid="ignore"):
         usable = np.isfinite(values).all(axis=0) & (np.ptp(values, axis=0) > 0)
     scores = np.zeros(values.shape)
-    if usable.any():
-        values = values if usable.all() else values[:, usable]
-        moments = left_out_moments(values)
-        flat = moments.spread <= 1e-9 * np.abs(values - moments.mean).max(axis=0)
-        # All others are equal: this labelling is the largest of them all, or like the rest, or the smallest.
-        alone = np.where(values > moments.mean, np.log(len(values)), 0.0)
-        known = ScoreMoments(*(one[usable] for one in expected))
-        moments = _shrunk(moments, known, len(values) - 1)
-        z = (values - moments.mean) / np.where(flat, 1.0, moments.spread)
-        found = survival_score(np.where(flat, 0.0, z), moments.skewness)
-        scores[:, usable] = np.where(flat, alone, found)
+    if not usable.any():
+        return scores
+    values = values if usable.all() else values[:, usable]
+    moments = left_out_moments(values)
+    flat = moments.spread <= 1e-9 * np.abs(values - moments.mean).max(axis=0)
+    # All others are equal: this labelling is the largest of them all, or like the rest, or the smallest.
+    found = np.where(flat & (values > moments.mean), np.log(len(values)), 0.0)
+    wanted = ~flat
+    if above is not None:
+        wanted &= values - values.mean(axis=0) > above * values.std(axis=0)
+    known = ScoreMoments(*(np.broadcast_to(one[usable], values.shape)[wanted] for one in expected))
+    moments = _shrunk(ScoreMoments(*(one[wanted] for one in moments)), known, len(values) - 1)
+    found[wanted] = survival_score((values[wanted] - moments.mean) / moments.spread, moments.skewness)
+    scores[:, usable] = found
     return scores
-
-
-def _score_large(values: NDArray[np.float64], above: float, expected: ScoreMoments) -> NDArray[np.float32]:
-    """As `_score`, for the few values far above the mean; the others have the score zero."""
-    scores = np.zeros(values.shape, dtype=np.float32)
-    with np.errstate(invalid="ignore"):
-        wanted = values - values.mean(axis=0) > above * values.std(axis=0)
-    wanted &= np.isfinite(values).all(axis=0) & (np.ptp(values, axis=0) > 0)
-    rows, columns = np.nonzero(wanted)
-    sums = _left_out_sums(values)
-    own = (values[rows, columns] - sums.mean[columns]) / sums.scale[columns]
-    # Sum of the others = kept ones + the far one - this one, which cancel for the far one itself.
-    is_far = rows == sums.place[columns]
-    extreme = sums.extreme[columns]
-    first, second, third = (
-        (total[columns] + np.where(is_far, 0.0, extreme**power - own**power)) / (len(values) - 1)
-        for power, total in enumerate(sums.powers, start=1)
-    )
-    variance = np.maximum(second - first**2, 0.0)
-    flat = variance <= 1e-18 * np.maximum(np.abs(extreme), 1.0) ** 2
-    spread = np.sqrt(np.where(flat, 1.0, variance))
-    skewness = (third - 3 * first * second + 2 * first**3) / spread**3
-    centre, scale = sums.mean[columns], sums.scale[columns]
-    moments = _shrunk(
-        ScoreMoments(centre + scale * first, scale * spread, skewness),
-        ScoreMoments(*(known[columns] for known in expected)),
-        len(values) - 1,
-    )
-    z = (values[rows, columns] - moments.mean) / moments.spread
-    found = survival_score(np.where(flat, 0.0, z), np.where(flat, 0.0, moments.skewness))
-    scores[rows, columns] = np.where(flat, np.log(len(values)), found)
-    return scores
-
-
-class _Sums(NamedTuple):
-    """Sums of powers of each column without its farthest value, centred and scaled without it."""
-
-    mean: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    place: NDArray[np.intp]
-    extreme: NDArray[np.float64]
-    powers: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
-    centred: NDArray[np.float64]
-
-
-def _left_out_sums(values: NDArray[np.float64]) -> _Sums:
-    """Powers of one far value would swallow those of all others, so the farthest is kept out of the sums."""
-    count = max(1, len(values) - 1)
-    columns = np.arange(values.shape[1])
-    centred = values - values.mean(axis=0)
-    place = np.maximum(centred, -centred).argmax(axis=0)
-    rest = (centred.sum(axis=0) - centred[place, columns]) / count
-    mean = values.mean(axis=0) + rest
-    centred -= rest
-    extreme = centred[place, columns]
-    centred[place, columns] = 0.0
-    scale = np.sqrt(np.einsum("ij,ij->j", centred, centred) / count)
-    scale = np.where(scale > 0, scale, np.where(extreme != 0, np.abs(extreme), 1.0))
-    centred /= scale
-    square = centred * centred
-    powers = (centred.sum(axis=0), square.sum(axis=0), np.einsum("ij,ij->j", square, centred))
-    return _Sums(mean, scale, place, extreme / scale, powers, centred)
 
 
 def left_out_moments(values: NDArray[np.float64]) -> ScoreMoments:
@@ -251,11 +188,23 @@ def left_out_moments(values: NDArray[np.float64]) -> ScoreMoments:
     >>> left_out_moments(np.array([[9.0], [1.0], [2.0], [3.0]])).mean[0]
     array([2.])
     """
-    count = len(values) - 1
+    count = max(1, len(values) - 1)
     columns = np.arange(values.shape[1])
-    mean, scale, far, extreme, totals, centred = _left_out_sums(values)
+    centred = values - values.mean(axis=0)
+    # Powers of one far value would swallow those of all others, so the farthest is kept out of the sums.
+    far = np.maximum(centred, -centred).argmax(axis=0)
+    rest = (centred.sum(axis=0) - centred[far, columns]) / count
+    mean = values.mean(axis=0) + rest
+    centred -= rest
+    extreme = centred[far, columns]
+    centred[far, columns] = 0.0
+    scale = np.sqrt(np.einsum("ij,ij->j", centred, centred) / count)
+    scale = np.where(scale > 0, scale, np.where(extreme != 0, np.abs(extreme), 1.0))
+    centred /= scale
+    extreme = extreme / scale
     square = centred * centred
     cube = square * centred
+    totals = (centred.sum(axis=0), square.sum(axis=0), np.einsum("ij,ij->j", square, centred))
     # Sum of the others = kept ones + the far one - this one, which cancel for the far one itself.
     for power, (own, total) in enumerate(zip((centred, square, cube), totals, strict=True), start=1):
         np.subtract((total + extreme**power) / count, own / count, out=own)

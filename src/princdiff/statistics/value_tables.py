@@ -7,7 +7,7 @@ sparse columns are one value with many rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -16,11 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from princdiff.statistics.feature_columns import ATOM_SHARE, MOST_VALUES, N_TERMS, legendre_integrals
+from princdiff.statistics.feature_columns import ATOM_SHARE, MOST_VALUES, rank_functions
 from princdiff.statistics.laws import bins_of
 
-# Rows up to which functions of the ranks are tabulated.
-_TABLE_ROWS = 200_000
 _first_places = lru_cache(maxsize=4096)(bins_of)
 
 
@@ -124,15 +122,32 @@ class ValueTables:
         return np.column_stack([scaled, np.abs(scaled - median[self.owner])])
 
     def lines(self, few: bool) -> NDArray[np.float64]:
-        """Functions of the values, shape (n_values, n_functions): the columns of `feature_columns`."""
+        """What is looked at in columns, shape (n_values, n_functions)."""
+        return np.column_stack(list(self.each_line(few)))
+
+    def each_line(self, few: bool, mass: NDArray | None = None) -> Iterator[NDArray[np.float64]]:
+        """What is looked at in columns as functions of their values, each of shape (n_values,).
+
+        Parameters
+        ----------
+        few : bool
+            Whether columns have at most ``MOST_VALUES`` values; then each of these is looked at as well.
+        mass : array of shape (n_values,), optional
+            Weight of the rows that have each value, of a single column; default: their number.
+        """
+        yield from self.moments().T
         place, count = self.frequent()
-        frequent = np.zeros((len(self.values), 1))
+        frequent = np.zeros(len(self.values))
         frequent[place[count > 0]] = 1.0
-        ends = np.cumsum(self.counts) - self.owner * self.n_rows
-        parts = [self.moments(), frequent, _rank_functions(ends, self.counts, self.n_rows)]
+        yield frequent
+        if mass is None:
+            ends = (np.cumsum(self.counts) - self.owner * self.n_rows) / self.n_rows
+        else:
+            ends = np.cumsum(mass)
+            ends /= ends[-1]
+        yield from rank_functions(ends, self.starts)
         if few:
-            parts.append(np.eye(MOST_VALUES)[np.arange(len(self.values)) - self.starts[self.owner]])
-        return np.concatenate(parts, axis=1)
+            yield from np.eye(MOST_VALUES)[np.arange(len(self.values)) - self.starts[self.owner]].T
 
     def centred(self, functions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Functions less their mean over the rows, shape (n_values, n_functions)."""
@@ -159,21 +174,30 @@ class ValueTables:
         return centred * scales[owner], scales
 
 
-def _rank_functions(ends: NDArray[np.intp], counts: NDArray[np.intp], n_rows: int) -> NDArray[np.float64]:
-    """Averages of smooth functions over the ranks that each value takes, shape (n_values, N_TERMS)."""
-    if n_rows <= _TABLE_ROWS:
-        table = _integrals(n_rows)
-        differences = table[ends] - table[ends - counts]
-    else:
-        differences = (
-            legendre_integrals(ends / n_rows, N_TERMS) - legendre_integrals((ends - counts) / n_rows, N_TERMS)
-        ).T
-    return differences * (n_rows / counts)[:, None]
+def feature_lines(
+    values: NDArray, weights: NDArray[np.float64] | None = None, few: bool = False
+) -> Iterator[NDArray[np.float64]]:
+    """What is looked at in one feature, one column after the other.
 
+    Parameters
+    ----------
+    values : array of shape (n_rows,)
+        The feature.
+    weights : array of shape (n_rows,), optional
+        Row weights.
+    few : bool
+        Whether the feature has at most ``MOST_VALUES`` values; then each has a column of its own.
 
-@lru_cache(maxsize=2)
-def _integrals(n_rows: int) -> NDArray[np.float64]:
-    return np.ascontiguousarray(legendre_integrals(np.arange(n_rows + 1) / n_rows, N_TERMS).T)
+    Yields
+    ------
+    array of shape (n_rows,)
+        ``N_COLUMNS`` of them, or ``N_COLUMNS + MOST_VALUES``; those that are not needed are zero.
+    """
+    distinct, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    table = ValueTables(distinct.astype(np.float64), counts, np.zeros(1, dtype=np.intp))
+    mass = None if weights is None else np.bincount(place, weights)
+    for line in table.each_line(few, mass):
+        yield line[place]
 
 
 @dataclass(frozen=True, eq=False)
