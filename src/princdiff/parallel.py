@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from functools import cache, wraps
 from threading import Lock
 from typing import Any, ParamSpec, TypeVar
@@ -84,16 +84,18 @@ def in_threads(
     with single_threaded_blas:
         n_threads = min(len(items), effective_n_jobs(n_jobs))
         if n_threads < 2:
-            return [_in_time(function, item) for item in items]
+            found = []
+            for item in items:
+                give_up_if_late()
+                found.append(function(item))
+            return found
         # Threads know of a deadline what the caller's thread knows; a context serves one call at a time.
         contexts = [copy_context() for _ in items]
+
+        def in_time(context: Context, item: Item) -> Outcome:
+            context.run(give_up_if_late)
+            return context.run(function, item)
+
         # Not joblib: its dispatch costs milliseconds a call, as much as a whole iteration here.
         with ThreadPoolExecutor(n_threads) as pool:
-            return list(
-                pool.map(lambda context, item: context.run(_in_time, function, item), contexts, items)
-            )
-
-
-def _in_time(function: Callable[[Item], Outcome], item: Item) -> Outcome:
-    give_up_if_late()
-    return function(item)
+            return list(pool.map(in_time, contexts, items))

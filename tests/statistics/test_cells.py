@@ -379,7 +379,11 @@ def test_histograms_come_near_the_divergence(divergence, weighted, monkeypatch):
 
 
 def test_combination_and_leader():
-    cells = [Cell("kernel", "energy", weight=2.0), Cell("column", "one column"), Cell("length", "lengths")]
+    cells = [
+        Cell("kernel", "energy", weight=2.0, complexity=6),
+        Cell("column", "one column", complexity=0),
+        Cell("length", "lengths", complexity=7),
+    ]
     scores = np.array([[3.0, 3.0, 0.1], [0.5, 0.2, 0.1]], dtype=np.float32)
     expected = np.log((np.exp(scores) * [2, 1, 1]).sum(axis=1) / 4)
     np.testing.assert_allclose(combined(scores, cells), expected, rtol=1e-6)

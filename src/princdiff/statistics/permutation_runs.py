@@ -25,6 +25,7 @@ from princdiff.labellings.pvalues import (
 )
 from princdiff.parallel import in_threads, single_threaded_blas
 from princdiff.resume import fingerprint_of
+from princdiff.solvers.path import Path
 from princdiff.solvers.starts import marginal_divergences
 from princdiff.solvers.whitening import refuse_to_whiten
 from princdiff.statistics.column_cells import COLUMN
@@ -39,6 +40,7 @@ from princdiff.statistics.direction_grid import (
     Grid,
     default_grid,
     single_cell_grid,
+    solve_grid,
     whitened_samples,
 )
 from princdiff.statistics.identity import identity_of, rows_identity
@@ -52,6 +54,7 @@ from princdiff.statistics.registry import LEARNERS, RELATIONS, STATISTICS
 from princdiff.statistics.scores import gamma_scores
 from princdiff.statistics.searched_rows import SearchRows, random_order
 from princdiff.statistics.tested_rows import TestedRows
+from princdiff.statistics.tuning import held_out_by_level
 
 # Labellings solved together; the number does not depend on n_jobs, so neither do the results.
 _CHUNK = 125
@@ -86,10 +89,8 @@ def run_permutations(
 
 def _fixed_test(problem: Labellings, run: Run, options: PermutationOptions) -> PermutationResult:
     grid = _fixed_grid(problem, options)
-    compute = problem.paper_values if options.statistic == "paper" else problem.values
-    whitened = whitened_samples(problem.samples, grid)
-    work = partial(_compute_chunk, compute, grid, whitened, options.keep_directions)
-    kept_chunks = _checkpoint(options, problem, (compute.__name__, grid.cells))
+    work = partial(_compute_chunk, problem, grid, whitened_samples(problem.samples, grid), options)
+    kept_chunks = _checkpoint(options, problem, (options.statistic, grid.cells))
     values: list[NDArray] = []
     directions: list[NDArray | None] = []
     chunks = _chunks(problem, problem.scheme.n_labellings, 50)
@@ -108,7 +109,7 @@ def _fixed_test(problem: Labellings, run: Run, options: PermutationOptions) -> P
     statistics, best = _fixed_statistics(found, options)
     levels = found[:, :-1] if options.statistic == "paper" else found
     result = _summarise(problem, grid.cells, levels, statistics, int(best[0]), tail=options.tail)
-    if directions[0] is None:
+    if not options.keep_directions:
         return result
     every = np.concatenate([part for part in directions if part is not None])
     place = np.minimum(best, every.shape[1] - 1)
@@ -128,7 +129,7 @@ def _fixed_statistics(
 def _fixed_grid(problem: Labellings, options: PermutationOptions) -> Grid:
     available, metric = problem.samples.n_features, options.metric
     if options.statistic == "paper":
-        return default_grid(available, "euclidean", problem.divergence.degree)
+        return default_grid(available, "euclidean", problem.problem.divergence.degree)
     wanted = options.n_features
     level = available if wanted is None else validate.check_level(wanted, available)
     if metric == "whitened" and level == available:
@@ -137,9 +138,21 @@ def _fixed_grid(problem: Labellings, options: PermutationOptions) -> Grid:
 
 
 def _compute_chunk(
-    compute: Callable, grid: Grid, whitened: Samples | None, keep: bool | str, indices: NDArray[np.intp]
+    problem: Labellings,
+    grid: Grid,
+    whitened: Samples | None,
+    options: PermutationOptions,
+    indices: NDArray[np.intp],
 ) -> tuple[NDArray, NDArray | None]:
-    return compute(grid, whitened, indices, keep)
+    """Values over the grid; for "paper" with a last column, the number of the level that is chosen."""
+    labels, divergence = problem.labels(indices), problem.problem.divergence
+    path = solve_grid(problem.samples, labels, divergence, grid, problem.seed, whitened)
+    values, directions = _in_units(path, problem, grid, options.keep_directions, indices)
+    if options.statistic == "paper":
+        levels = np.array(grid.euclidean)
+        held_out = held_out_by_level(problem.samples, labels, divergence, levels, problem.seed)
+        values = np.column_stack([values, held_out.argmax(axis=1)])
+    return values, directions
 
 
 # The adaptive statistic.
@@ -278,16 +291,7 @@ def _direction_chunk(
     search: DirectionCells, labellings: Labellings, keep: bool | str, indices: NDArray[np.intp]
 ) -> tuple[NDArray, NDArray | None]:
     path = search(labellings.labels(indices, packed=_packed(search, labellings)))
-    n_euclidean = len(search.grid.euclidean)
-    # Relative divergences have no unit; the others are in that of the scaled features.
-    unit = labellings.samples.unit**labellings.divergence.degree
-    units = np.repeat([unit, 1.0], [n_euclidean, len(search.grid.whitened)])
-    if not keep:
-        # Those of the observed labelling are shown in any case.
-        return path.values * units, path.directions[:1] if indices[0] == 0 else None
-    # The largest level ends the plain metric's; a grid without that metric has its largest at the end.
-    wanted = slice(None) if keep is True else slice((n_euclidean or len(units)) - 1, n_euclidean or None)
-    return path.values * units, path.directions[:, wanted]
+    return _in_units(path, labellings, search.grid, keep, indices)
 
 
 def _contrasts(
@@ -321,13 +325,31 @@ def _single_feature_scores(problem: Labellings, n_labellings: int, n_jobs: int |
         labels = problem.labels(indices)
         parts = np.empty((len(indices), problem.samples.n_features), dtype=np.float32)
         for columns in labels.homogeneous():
-            parts[columns] = marginal_divergences(problem.samples, labels.take(columns), problem.divergence)
+            parts[columns] = marginal_divergences(
+                problem.samples, labels.take(columns), problem.problem.divergence
+            )
         return parts
 
     return gamma_scores(np.concatenate(in_threads(run, chunks, n_jobs))).astype(np.float64)
 
 
 # What all statistics share.
+
+
+def _in_units(
+    path: Path, labellings: Labellings, grid: Grid, keep: bool | str, indices: NDArray[np.intp]
+) -> tuple[NDArray, NDArray | None]:
+    """Values in the unit of the scaled features, and the directions that are kept."""
+    n_euclidean = len(grid.euclidean)
+    # Relative divergences have no unit.
+    unit = labellings.samples.unit**labellings.problem.divergence.degree
+    units = np.repeat([unit, 1.0], [n_euclidean, len(grid.whitened)])
+    if not keep:
+        # Those of the observed labelling are shown in any case.
+        return path.values * units, path.directions[:1] if indices[0] == 0 else None
+    # The largest level ends the plain metric's; a grid without that metric has its largest at the end.
+    wanted = slice(None) if keep is True else slice((n_euclidean or len(units)) - 1, n_euclidean or None)
+    return path.values * units, path.directions[:, wanted]
 
 
 def _packed(search: DirectionCells, labellings: Labellings) -> bool:
@@ -355,9 +377,9 @@ def _checkpoint(options: PermutationOptions, problem: Labellings, computed: tupl
     last = np.arange(min(scheme.n_labellings, 3))
     parts = {
         "the rows": (samples.rows.shape, rows_identity(samples.rows)),
-        "the groups": problem.codes,
-        "sample_weight": problem.weights,
-        "divergence": identity_of(problem.divergence),
+        "the groups": problem.problem.codes,
+        "sample_weight": problem.problem.weights,
+        "divergence": identity_of(problem.problem.divergence),
         "scale": samples.scale,
         "random_state": problem.seed,
         "blocks or permute": scheme.codes(last),
