@@ -46,7 +46,7 @@ from princdiff.selection.explanation import Explanation, with_rest
 from princdiff.selection.intervals import selected_effects
 from princdiff.selection.select import select, single_columns
 from princdiff.selection.selected import SelectionResult, only_explaining
-from princdiff.selection.stability import StabilityOptions, run_half_samples
+from princdiff.selection.stability import run_half_samples
 from princdiff.selection.steps import SelectionOptions
 from princdiff.solvers.path import PathOptions, solve_path
 from princdiff.statistics.alone import FEWEST_NAMING
@@ -496,7 +496,7 @@ class Comparison:
         level = max(1, int(np.count_nonzero(fit.components_[0])))
         try:
             with self._stage("looking for stability"), until(self.budget.due("stability"), strict=True):
-                found = run_half_samples(self.described, self.how, StabilityOptions(level, n_pairs=25))
+                found = run_half_samples(self.described, self.how, level, n_pairs=25)
         except OutOfTime:
             self.notes.append("time budget: the stability of features was not assessed")
             return unknown

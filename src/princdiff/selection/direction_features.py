@@ -145,11 +145,8 @@ class DirectionFeatures:
 
     def _differing(self, chosen: NDArray[np.intp]) -> NDArray[np.intp]:
         """Selected features that differ on their own, the most different first."""
-        samples = Samples(self._values[:, chosen])
-        codes = self._labels.codes[0]
-        permuted = np.array([codes, *(self._rng.permutation(codes) for _ in range(self._n_shuffles))])
-        labels = Labels(permuted, self._labels.n_groups)
-        values = marginal_divergences(samples, labels, self._divergence, self._n_jobs)
+        orders = [self._rng.permutation(len(self._values)) for _ in range(self._n_shuffles)]
+        values = self._single_features(chosen, orders)
         significant = step_down_pvalues(values) <= self._alpha
         order = np.argsort(-values[0], kind="stable")
         return chosen[order[significant[order]]][:MOST_TARGETS]

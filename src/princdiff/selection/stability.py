@@ -116,20 +116,13 @@ def stability_selection(
     parameters.check(locals())
     problem = Problem.from_arrays(X, y, divergence=divergence, scale=scale)
     run = Run.from_options(random_state, n_jobs, rng=rng)
-    return run_half_samples(problem, run, StabilityOptions(n_features, threshold, n_pairs))
-
-
-@dataclass(frozen=True)
-class StabilityOptions:
-    """How many features, and how many half-samples; see `stability_selection`."""
-
-    n_features: int | str = "auto"
-    threshold: float = 0.9
-    n_pairs: int = 50
+    return run_half_samples(problem, run, n_features, threshold, n_pairs)
 
 
 @single_threaded_blas
-def run_half_samples(problem: Problem, run: Run, options: StabilityOptions) -> StabilityResult:
+def run_half_samples(
+    problem: Problem, run: Run, n_features: int | str = "auto", threshold: float = 0.9, n_pairs: int = 50
+) -> StabilityResult:
     """Selection frequencies of a problem's features over half-samples of its rows."""
     problem = problem.require_memory().ordered
     if problem.sizes.min() < 4:
@@ -140,16 +133,16 @@ def run_half_samples(problem: Problem, run: Run, options: StabilityOptions) -> S
         )
     rng = run.rng()
     samples, labels, divergence = problem.samples, problem.labels, problem.divergence
-    if options.n_features == "auto":
+    if n_features == "auto":
         level = int(choose_level(samples, labels, divergence, rng, n_jobs=run.n_jobs).chosen)
     else:
-        level = validate.check_level(options.n_features, samples.n_features)
-    halves = half_samples(samples, labels, options.n_pairs, rng)
+        level = validate.check_level(n_features, samples.n_features)
+    halves = half_samples(samples, labels, n_pairs, rng)
     selected = partial(_selected, samples, halves, divergence, level, int(rng.integers(2**31)))
     pieces = np.array_split(np.arange(halves.n_columns), -(-halves.n_columns // _CHUNK))
     frequencies = np.concatenate(list(run_chunks(selected, pieces, run.n_jobs))).mean(axis=0)
-    bound = expected_false_selections(options.threshold, level, samples.n_features, options.n_pairs)
-    return StabilityResult(frequencies, frequencies >= options.threshold, options.threshold, bound, level)
+    bound = expected_false_selections(threshold, level, samples.n_features, n_pairs)
+    return StabilityResult(frequencies, frequencies >= threshold, threshold, bound, level)
 
 
 def _selected(
