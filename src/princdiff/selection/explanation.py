@@ -140,6 +140,7 @@ def explained(changes: Changes, names: Sequence[str]) -> Explanation:
     others = sorted(cover.places, key=lambda column: (-degree[column], -changes.clarity[column]))
     follows, either = changes.echoes
     chosen = [*(column for column in alone if column not in follows), *others]
+    known = {*chosen, *follows}
     certain = [*((column,) for column in alone), *open_changes] if changes.of_columns else changes.together
     instead = either | _stand_ins(others, open_changes)
     partners = {
@@ -152,7 +153,7 @@ def explained(changes: Changes, names: Sequence[str]) -> Explanation:
         alternatives={names[c]: [names[other] for other in own] for c, own in instead.items() if own},
         partners={names[c]: [names[other] for other in dict.fromkeys(own)] for c, own in partners.items()},
         follows={names[c]: [names[parent] for parent in own] for c, own in sorted(follows.items())},
-        rest=[name for column, name in enumerate(names) if column not in {*chosen, *follows}],
+        rest=[name for column, name in enumerate(names) if column not in known],
     )
 
 

@@ -44,7 +44,7 @@ def smallest_cover(edges: Sequence[Sequence[int]], preference: ArrayLike, second
     Parameters
     ----------
     edges : list of lists of int
-        Two places each, or more.
+        Places, at least one each.
     preference : array of shape (n_places,)
         Between covers of one size that with the larger sum of these is taken. Not negative.
     seconds : float
@@ -60,8 +60,11 @@ def smallest_cover(edges: Sequence[Sequence[int]], preference: ArrayLike, second
     Cover(places=[0, 4], least=2)
     """
     edges = sorted({tuple(sorted(set(edge))) for edge in edges})
+    # An edge of one place leaves no choice, and touches others: thousands of genes have no other edges.
+    forced = {edge[0] for edge in edges if len(edge) == 1}
+    edges = [edge for edge in edges if not forced & set(edge)]
     if not edges:
-        return Cover([], 0)
+        return Cover(sorted(forced), len(forced))
     places = np.array(sorted({place for edge in edges for place in edge}))
     members = np.searchsorted(places, np.concatenate([np.array(edge) for edge in edges]))
     rows = np.repeat(np.arange(len(edges)), [len(edge) for edge in edges])
@@ -71,7 +74,7 @@ def smallest_cover(edges: Sequence[Sequence[int]], preference: ArrayLike, second
     found, least = _programme(touches, cost, seconds)
     greedy = _greedy(touches, cost)
     chosen = greedy if found is None or cost[greedy].sum() < cost[found].sum() else found
-    return Cover([int(place) for place in places[chosen]], least)
+    return Cover(sorted({*forced, *places[chosen].tolist()}), least + len(forced))
 
 
 def _programme(
