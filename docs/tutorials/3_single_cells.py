@@ -195,9 +195,9 @@ types = pdiff.get.pda_cell_types_df(mixed)
 types[["cell_type", "n_cells", "change", "n_selected", "share", "share_reference"]].round(2)
 
 # %%
-# Monocytes lead, and the ten genes are named in them. ``change`` is how well ill and healthy donors are told
-# apart in donors that were not learned from, with as many cells of every type, so that the largest type does
-# not win by its number; 0.5 is chance. The shares of the types are compared as well.
+# Monocytes lead, and the ten genes are named in them. ``change`` is how far apart ill and healthy cells are
+# in donors that were not learned from, in standard deviations (0: by chance), with as many cells of every
+# type, so that the largest type does not win by its number. The shares of the types are compared as well.
 
 pdiff.pl.pda_cell_types(mixed)
 

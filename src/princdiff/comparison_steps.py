@@ -30,7 +30,7 @@ from princdiff.result.adjustment import about_adjustment, adjusting_weights, bal
 from princdiff.result.columns import ColumnFacts
 from princdiff.result.difference import DifferenceResult
 from princdiff.result.effects import Effect
-from princdiff.result.faults import faults, repeated_rows
+from princdiff.result.faults import faults, repeated_rows, unlike_depth
 from princdiff.result.kept_parts import distributions
 from princdiff.result.parts import (
     ReferencePart,
@@ -458,13 +458,14 @@ class Comparison:
     def _faults(self, explanation: Explanation) -> list[Fault]:
         """What the columns that explain the difference look like; of repeated rows a note tells."""
         named = [name for name in self.data.column_info if name in explanation.named]
-        repeated = repeated_rows(self.data, self.problem.row_keys)
+        whole_rows = repeated_rows(self.data, self.problem.row_keys)
         groups = {name: name for name in self.data.groups}
-        self.notes += [fault_sentence(fault, groups) for fault in repeated]
+        self.notes += [fault_sentence(fault, groups) for fault in whole_rows]
+        whole_rows += unlike_depth(self.data)
         others = len(self.data.column_info) - len(named)
         # Two columns may be all that a table has, and exchanged.
         unmoved = len(named) <= max(others, 2) and not explanation.rest_pvalue <= _REST_MOVED
-        return [*faults(self.data, named, self.how.rng("faults"), unmoved), *repeated]
+        return [*faults(self.data, named, self.how.rng("faults"), unmoved), *whole_rows]
 
     def _untested(self, why: str) -> tuple[pd.DataFrame, SelectionPart, pd.DataFrame]:
         """What stands in the place of a selection that was not made."""

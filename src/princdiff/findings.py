@@ -102,6 +102,7 @@ class FaultKind(StrEnum):
     SPLIT = "level split"
     RENAMED = "level renamed"
     REPEATED = "rows repeated"
+    DEPTH = "unequal depth"
 
 
 # How many columns, shares and levels each kind of fault has, where it is not a column and nothing else.
@@ -117,6 +118,7 @@ _SIZES = {
     FaultKind.SPLIT: ((1, 0, 2), (1, 0, 3)),
     FaultKind.RENAMED: ((1, 0, 2),),
     FaultKind.REPEATED: ((0, 2, 0),),
+    FaultKind.DEPTH: ((0, 1, 0),),
 }
 
 
@@ -129,13 +131,14 @@ class Fault:
     kind : FaultKind
         What it looks like.
     columns : tuple of str
-        The column; two where they were swapped, none where whole rows are repeated.
+        The column; two where they were swapped, none where whole rows are repeated or deeper.
     group : str
         The group whose values look changed.
     value : float
         The value that is too frequent, the limit, the step, the factor, or days; NaN where there is none.
     shares : tuple of float
-        Part of the rows that have it: in this group, and in the other. Empty where it says nothing.
+        Part of the rows that have it: in this group, and in the other. Empty where it says nothing. Of
+        unequal depth the part of the columns that it alone would change.
     levels : tuple of str
         The two levels joined and what they became; the level split and the new ones; the old and the new
         name; the units before and after.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import anndata
@@ -11,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 import princdiff
-from princdiff.singlecell.depth import CellCounts, cell_counts
+from princdiff.result.faults import unlike_depth
 from princdiff.singlecell.donor_genes import (
     _SHARES,
     Donors,
@@ -22,6 +23,8 @@ from princdiff.singlecell.donor_genes import (
     _some_cells,
     donor_genes,
 )
+from princdiff.tables import prepare
+from princdiff.tables.counts import CellCounts, cell_counts
 
 N_GENES = 300
 MORE, SPREAD, PAIRED = range(0, 20), range(20, 26), (30, 31)
@@ -214,6 +217,23 @@ def test_unequal_depth_is_said_and_thinning_takes_it_out():
         princdiff.tl.pda(cells, "status", blocks="donor", **options)
 
 
+def test_the_first_paragraph_says_that_one_group_was_counted_deeper():
+    """Of logarithms and of sparse counts; not where few columns rule the sums of rows."""
+    cells = simulated(6, null=True, depth=2.0, n_cells=30)
+    dense = cells.X.toarray()
+    says = r"Rows of ill were counted 2\.\d times as deep as those of well: that alone changes the mean of"
+    ill = (cells.obs["status"] == "ill").to_numpy()
+    for values in (dense, cells.layers["counts"]):
+        found = princdiff.compare(
+            values, groups=cells.obs["status"].to_numpy(), n_permutations=19, n_features=5
+        )
+        text = str(found).split("\n\n")[0].replace("\n", " ")
+        assert re.search(says, text)
+    counts = simulated(6, null=True, n_cells=30).layers["counts"].toarray()
+    counts[np.ix_(ill, range(3))] *= 200
+    assert not unlike_depth(prepare(sp.csr_matrix(counts[~ill]), sp.csr_matrix(counts[ill])))
+
+
 def test_thinning_refuses_what_are_not_counts():
     cells = anndata.AnnData(np.random.default_rng(0).gamma(2.0, size=(20, 5)))
     cells.obs["kind"] = ["a", "b"] * 10
@@ -264,3 +284,19 @@ def test_groups_of_unlike_numbers_of_cells_are_read_alike():
     alike = Donors(np.repeat(np.arange(10), 30), donors.codes, paired=False)
     all_of_them = cells.take(np.arange(len(of_cell)) < 300)
     assert _as_many_cells(all_of_them, alike)[0] is all_of_them
+
+
+def test_genes_that_rise_are_not_said_to_be_correlated_otherwise_with_all_others():
+    """A program of many genes, of which one shows in ill donors only: its partners did not change."""
+    rng = np.random.default_rng(2)
+    cells = simulated(9, null=True)
+    ill = (cells.obs["status"] == "ill").to_numpy()
+    program = rng.lognormal(-0.18, 0.6, cells.n_obs)
+    mean = np.outer(program, np.full(20, 4.0))
+    mean[:, 0] *= np.where(ill, 1.0, 0.02)
+    counts = cells.layers["counts"].toarray()
+    counts[:, :20] = rng.poisson(mean)
+    cells.X = sp.csr_matrix(np.log1p(1e3 * counts / counts.sum(axis=1, keepdims=True)))
+    table = found_in(cells)
+    assert table.loc[0, "reason"] == "mean"
+    assert not table.loc[1:19, "selected"].any()

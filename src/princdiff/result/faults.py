@@ -19,6 +19,7 @@ from princdiff.result.faults_of_numbers import alike, chance_of_one_law, fault_o
 from princdiff.result.feature_tables import observed
 from princdiff.statistics.column_batches import column_of
 from princdiff.tables import Coding, Prepared
+from princdiff.tables.counts import changed_by_depth, counts_behind, unequal_depth
 from princdiff.tables.levels import OTHER
 
 # Columns that are looked at, and rows of each group: a fault shows in these, or is none.
@@ -225,3 +226,40 @@ def repeated_rows(prepared: Prepared, keys: NDArray[np.uint64]) -> list[Fault]:
     if many < _REPEATED or few > _RARER * many or many - few < _SURELY * error:
         return []
     return [Fault(FaultKind.REPEATED, (), prepared.groups[own], shares=(many, few))]
+
+
+def unlike_depth(prepared: Prepared) -> list[Fault]:
+    """Rows of counts, such as cells or texts, of which one group was counted deeper than the other.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        Rows and groups.
+
+    Returns
+    -------
+    list of Fault
+        One or none.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from princdiff.tables import prepare
+    >>> rng = np.random.default_rng(0)
+    >>> rare, often = (sp.csr_matrix(rng.poisson(rate, size=(100, 50)).astype(float)) for rate in (0.5, 1.0))
+    >>> [(fault.group, round(fault.value)) for fault in unlike_depth(prepare(rare, often))]
+    [('Y', 2)]
+    """
+    if not _plain(prepared):
+        return []
+    step = max(1, len(prepared.codes) // _MOST_ROWS)
+    codes = prepared.codes[::step]
+    counts = counts_behind(prepared.rows[::step])
+    if counts is None:
+        return []
+    ratio = unequal_depth(counts, codes, None if prepared.blocks is None else prepared.blocks[::step])
+    if ratio == 1.0:
+        return []
+    share = changed_by_depth(counts, codes, ratio)
+    deeper = prepared.groups[0 if ratio > 1 else 1]
+    return [Fault(FaultKind.DEPTH, (), deeper, max(ratio, 1 / ratio), (share,))]

@@ -14,22 +14,22 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.stats import chi2_contingency, ttest_ind
+from scipy.stats import chi2_contingency
 
 from princdiff.caught_warnings import warn_user
 from princdiff.data import validate
 from princdiff.singlecell.anndata_input import CellComparison
 from princdiff.singlecell.composition import cells_of_types, composition, type_column
 from princdiff.singlecell.donor_genes import Donors
+from princdiff.tables.counts import CellCounts, changed_by_depth, unequal_depth
 from princdiff.tables.units import PSEUDOREPLICATION, unit_column, units_advice
+from princdiff.words.readable_figures import percentages
 
 # Fewer cells in a group than this are not yet "many".
 MANY_CELLS = 50
 # Logarithms of counts per million stay below 20, even to base 2.
 LARGEST_LOGARITHM = 30.0
 _LOOKED_AT = 200_000
-# Depths that differ by less than this factor are taken to be equal.
-UNEQUAL_DEPTH = 1.25
 # Shares of cell types that differ by less in sum are taken to be equal; by more, groups are types themselves.
 UNEQUAL_SHARES, ANOTHER_TYPE = 0.1, 0.95
 
@@ -51,42 +51,36 @@ def warn_of_pseudoreplication(adata: Any, groupby: str, comparisons: list[CellCo
 
 
 def warn_of_depth(
-    depth: NDArray[np.float64], comparisons: list[CellComparison], units: NDArray | None, groupby: str
+    cells: CellCounts, comparisons: list[CellComparison], donors: NDArray | None, groupby: str
 ) -> None:
     """One warning for each comparison whose groups were sequenced to different depths.
 
     Parameters
     ----------
-    depth : array of shape (n_cells,)
-        Depths of all cells, relative to each other.
+    cells : CellCounts
+        All cells.
     comparisons : list of CellComparison
         Groups.
-    units : array of shape (n_cells,), optional
+    donors : array of shape (n_cells,), optional
         Donor of each cell: depths are then compared donor by donor.
     groupby : str
         Column of ``obs`` that holds the groups.
     """
-    logs = np.log(depth)
     for comparison in comparisons:
         if comparison.joint:
             continue
-        own, codes = logs[comparison.cells], comparison.codes
-        if units is not None:
-            cells = pd.DataFrame({"unit": units[comparison.cells], "code": codes, "log": own})
-            means = cells.groupby(["code", "unit"], observed=True)["log"].mean().reset_index()
-            own, codes = means["log"].to_numpy(), means["code"].to_numpy()
-        sides = [own[codes == code] for code in (0, 1)]
-        ratio = float(np.exp(sides[0].mean() - sides[1].mean()))
-        if 1 / UNEQUAL_DEPTH < ratio < UNEQUAL_DEPTH:
-            continue
-        if min(map(len, sides)) < 2 or ttest_ind(*sides, equal_var=False).pvalue > 0.05:
+        own, codes = cells.take(comparison.cells), comparison.codes
+        ratio = unequal_depth(own, codes, None if donors is None else donors[comparison.cells])
+        if ratio == 1.0:
             continue
         names = [comparison.group, comparison.reference]
         deeper, other = names if ratio > 1 else names[::-1]
+        share = percentages((changed_by_depth(own, codes, ratio),))[0]
         warn_user(
             f"cells of {deeper!r} were sequenced {max(ratio, 1 / ratio):.1f} times as deep as those of "
-            f"{other!r}: genes may differ for that alone, for instance in how many cells show them; compare "
-            f"counts thinned to equal depth, princdiff.tl.thin_counts(adata, {groupby!r}), normalised anew"
+            f"{other!r}: that alone changes the mean of about {share} of the genes, and how many cells show "
+            f"them; compare counts thinned to equal depth, princdiff.tl.thin_counts(adata, {groupby!r}), "
+            "normalised anew"
         )
 
 

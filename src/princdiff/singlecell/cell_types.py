@@ -1,7 +1,7 @@
 """All cell types in one call: genes of each, how much each changed, and how many cells it has.
 
-A type with many cells names more genes whatever changed. So types are ranked by how well two groups are told
-apart in cells that were not learned from, with as many cells of every type.
+A type with many cells names more genes whatever changed. So types are ranked by how far apart two
+groups are in cells that were not learned from, with as many cells of every type.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def compare_types(
         codes = np.searchsorted(names, labels[comparison.cells])
         counts = cells_of_types(units, codes, len(names))
         found = pd.concat([found, composition(counts, units, how[0].seed)], axis=1)
-    order = np.lexsort((found["pvalue"], -found["change"].fillna(-1.0)))
+    order = np.lexsort((found["pvalue"], -found["change"].fillna(-np.inf)))
     parts = []
     for one, table in zip(types, tables, strict=True):
         part = gene_table(expression, one.comparison, table)

@@ -16,19 +16,21 @@ from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
 from princdiff.labellings.schemes import Scheme
-from princdiff.singlecell.depth import CellCounts
 from princdiff.statistics.moderated import LabelledUnits, level_rows, pooled_pvalues, without_trend
+from princdiff.tables.counts import CellCounts
 
 # A gene is tested if so many cells show it, and this share of them.
 FEWEST_CELLS, LEAST_SHARE = 10, 0.02
 # Relabellings of donors cost little; all are used where they are fewer.
 FEWEST_PERMUTATIONS = 499
-# Shares of the error level, by what differs: most often it is the mean.
-_SHARES = {"mean": 0.75, "variability": 0.1, "co-expression": 0.15}
+# Shares of the error level, by what differs: most often it is the mean, and a false pair names two genes.
+_SHARES = {"mean": 0.8, "variability": 0.1, "co-expression": 0.1}
 # Counts of a gene, a donor on average, below which its variability is not looked at.
 _FEWEST_COUNTS = 30
 # Genes with the most counts whose pairs are looked at, and the share of cells that must show them.
 _MOST_PAIRED, _PAIRED_SHARE = 900, 0.25
+# P-value of a mean up to which the pairs of a gene are not looked at.
+_CHANGED_MEAN = 0.01
 # Relabellings of pairs, and pairs whose p-values are counted: a single pair can be named with a hundred.
 _PAIR_LABELLINGS, _MOST_COUNTED = 199, 2000
 # Cells of a donor from which its correlations are estimated at most; donors differ by more than these err.
@@ -181,12 +183,15 @@ def compare_genes(cells: CellCounts, donors: Donors, options: GeneOptions) -> Co
     units = donors.units(max(options.n_permutations, FEWEST_PERMUTATIONS), options.seed)
     level = sums.log_means.mean(axis=0)
     even = without_trend(sums.log_means, level)
-    families = [_GeneFamily.of("mean", tested, units.statistics(even))]
+    means = _GeneFamily.of("mean", tested, units.statistics(even))
+    families = [means]
     measured = np.flatnonzero(sums.total.mean(axis=0) >= _FEWEST_COUNTS)
     if sums.cells.min() >= _FEWEST_CELLS_OF_DONOR and len(measured) > 1:
         spread = without_trend(sums.excess_spread[:, measured], level[measured])
         families.append(_GeneFamily.of("variability", tested[measured], units.statistics(spread)))
-        paired = _paired_genes(shown[tested], sums.total.sum(axis=0), counts.shape[0])
+        # What is counted is partly noise: where a mean changes, so do correlations with all other genes.
+        seen = np.where(means.pvalues > _CHANGED_MEAN, shown[tested], 0)
+        paired = _paired_genes(seen, sums.total.sum(axis=0), counts.shape[0])
         if len(paired) > 1:
             few = LabelledUnits(units.labels[: _PAIR_LABELLINGS + 1], units.paired)
             correlations, pairs = _correlations(counts[:, tested[paired]], depth, donors)
@@ -220,7 +225,8 @@ def named_genes(found: list[ComparedGenes], names: NDArray, error: str) -> list[
     each = iter(adjusted)
     tables = []
     for one in found:
-        table = pd.DataFrame({"score": 0.0, "pvalue": 1.0, "pvalue_adj": 1.0}, index=range(len(names)))
+        # Whatever was tested is clearer than what was not, an adjusted p-value of 1 too.
+        table = pd.DataFrame({"score": 0.0, "pvalue": 1.0, "pvalue_adj": np.inf}, index=range(len(names)))
         table = table.assign(selected=False, reason="", logfoldchange=np.nan, score_mean=0.0)
         for family in one.families:
             family.write(table, names, next(each))
@@ -228,6 +234,7 @@ def named_genes(found: list[ComparedGenes], names: NDArray, error: str) -> list[
         if one.families:
             signed = np.copysign(one.families[0].observed, one.logfoldchange)
             table.loc[one.tested, "score_mean"] = signed
+        table["pvalue_adj"] = np.minimum(table["pvalue_adj"], 1.0)
         table["selected"] = table["pvalue_adj"] <= 0.05
         table.loc[~table["selected"], "reason"] = ""
         tables.append(table)

@@ -16,8 +16,8 @@ from princdiff.selection.select import select
 from princdiff.selection.steps import SelectionOptions
 from princdiff.singlecell import cautions
 from princdiff.singlecell.anndata_input import CellComparison, Matrix, obs_column, take_matrix
-from princdiff.singlecell.depth import CellCounts, cell_counts
 from princdiff.singlecell.donor_genes import FEWEST_CELLS, Donors, GeneOptions, donor_genes
+from princdiff.tables.counts import CellCounts, cell_counts
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Expression:
     ) -> None:
         """Warn of what misleads: unequal depth, unequal shares of cell types, cells that pass for donors."""
         if self.counts is not None:
-            cautions.warn_of_depth(self.counts.depth, comparisons, self.donors, groupby)
+            cautions.warn_of_depth(self.counts, comparisons, self.donors, groupby)
         if by is None:
             cautions.warn_of_composition(adata, comparisons, self.units, groupby)
         if self.donors is None:

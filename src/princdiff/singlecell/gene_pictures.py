@@ -153,8 +153,8 @@ def pda_cell_types(adata: Any, key: str = "pda", *, top: int = 30, ax: Axes | No
     Returns
     -------
     Axes
-        How well the groups are told apart in donors that were not learned from, .5 by chance; types of which
-        no gene is named are hollow.
+        How far apart the groups are in donors that were not learned from, in standard deviations, 0 by
+        chance; types of which no gene is named are hollow.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def pda_cell_types(adata: Any, key: str = "pda", *, top: int = 30, ax: Axes | No
     change = table["change"].to_numpy(float)
     sure = (table["n_selected"] > 0).to_numpy()
     colour = plot_style.COLOURS[0]
-    ax.hlines(rows, 0.5, np.nan_to_num(change, nan=0.5), color="0.85", linewidth=2, zorder=1)
+    ax.hlines(rows, 0.0, np.nan_to_num(change), color="0.85", linewidth=2, zorder=1)
     ax.scatter(change[sure], rows[sure], s=55, color=colour, zorder=2, label="genes named")
     ax.scatter(change[~sure], rows[~sure], s=55, facecolor="white", edgecolor=colour, zorder=2, label="none")
     for row, one in zip(rows, table.to_dict("records"), strict=True):
@@ -184,12 +184,13 @@ def pda_cell_types(adata: Any, key: str = "pda", *, top: int = 30, ax: Axes | No
             va="center",
             fontsize="small",
         )
-    ax.axvline(0.5, color="0.4", linestyle="--", linewidth=1)
-    ax.set_xlim(min(0.45, float(np.nanmin(change, initial=0.5)) - 0.02), 1.01)
+    ax.axvline(0.0, color="0.4", linestyle="--", linewidth=1)
+    most = float(np.nanmax(change, initial=1.0))
+    ax.set_xlim(min(0.0, float(np.nanmin(change, initial=0.0))) - 0.04 * most, 1.04 * most)
     ax.set_ylim(len(table) - 0.5, -0.5)
     ax.set_yticks(rows, [plot_style.shortened(str(name)) for name in table["cell_type"]])
     ax.xaxis.set_major_locator(MaxNLocator(6))
-    ax.set_xlabel("told apart on held-out cells (0.5: by chance)")
+    ax.set_xlabel("distance on held-out cells, in standard deviations (0: by chance)")
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     return ax

@@ -174,12 +174,12 @@ def pda_cell_types_df(adata: Any, key: str = "pda") -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns cell_type, n_cells and n_cells_reference; change: how well the groups are told apart in donors
-        (without ``blocks``: cells) that were not learned from, with as many cells of every type, .5 by chance
-        and 1 without error, NaN for types of few cells; n_selected genes, named with error control over all
-        types; pvalue (of any gene) and pvalue_adj (Benjamini and Hochberg, over types); with ``blocks`` also
-        share and share_reference (of a donor's cells, mean), share_log2_change and share_pvalue_adj (donor by
-        donor, family-wise over types).
+        Columns cell_type, n_cells and n_cells_reference; change: how far apart the groups are in donors
+        (without ``blocks``: cells) that were not learned from, in standard deviations, with as many cells of
+        every type, 0 by chance, NaN for types of few cells; n_selected genes, named with error control over
+        all types; pvalue (of any gene) and pvalue_adj (Benjamini and Hochberg, over types); with ``blocks``
+        also share and share_reference (of a donor's cells, mean), share_log2_change and share_pvalue_adj
+        (donor by donor, family-wise over types).
 
     Examples
     --------

@@ -19,7 +19,8 @@ _YEAR, _ABOUT = 365.25, 0.02
 def fault_sentences(result: DifferenceResult) -> list[str]:
     """What the columns named look like, one sentence each."""
     shown = dict(zip(result.groups, group_names(result), strict=True))
-    known = [fault for fault in result.faults if fault.columns and not _said(result, fault)]
+    first = [fault for fault in result.faults if fault.kind is FaultKind.DEPTH]
+    known = first + [fault for fault in result.faults if fault.columns and not _said(result, fault)]
     return [fault_sentence(fault, shown) for fault in known[:NAMED]]
 
 
@@ -81,6 +82,10 @@ def fault_sentence(fault: Fault, groups: dict[str, str]) -> str:
             return f"In {own}, the dates of {names[0]} look moved: {_days(fault.value)}."
         case FaultKind.REPEATED:
             return repeated_rows(fault, own, other)
+        case FaultKind.DEPTH:
+            many = f"changes the mean of about {percentages(fault.shares)[0]} of the columns"
+            deeper = f"Rows of {own} were counted {fault.value:.1f} times as deep as those of {other}"
+            return f"{deeper}: that alone {many}, normalised or not; compare counts thinned to equal depth."
     return _levels(fault, names[0], own)
 
 
