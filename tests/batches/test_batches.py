@@ -50,7 +50,7 @@ def test_when_it_began_and_in_what():
     column = result.to_frame(by="column").iloc[0]
     assert column["column"] == "plan" and column["first"] == "2024-05" and column["batches"] == 2
     assert "trial" in column["change"]
-    assert "the first is 2024-05" in result.headline() and "plan" in result.headline()
+    assert "the first is 2024-05" in result.headline and "plan" in result.headline
     # The months of the reference differ among themselves by less.
     assert result.band[1] < result.frame["effect"].iloc[1:].min()
     assert "trial" in str(result) and "2024-06" in str(result)
@@ -79,7 +79,7 @@ def test_a_smallest_effect_is_part_of_the_definition():
 def test_nothing_differs():
     result = compare_batches(made_up(4), time="day", n_permutations=99)
     assert result.began is None and not result.frame["differs"].any()
-    assert result.headline() == "None of 3 batches could be shown to differ from 2024-01."
+    assert result.headline == "None of 3 batches could be shown to differ from 2024-01."
     assert result.to_frame(by="column").empty
     assert repr(result) == "<BatchesResult 3 batches against 2024-01: 0 differ>"
 
@@ -178,3 +178,17 @@ def test_plot():
     assert len(ax.get_xticklabels()) == 3 and ax.get_ylim()[0] == 0
     np.testing.assert_allclose(ax.lines[0].get_ydata(), result.frame["effect"])
     ax.figure.canvas.draw()
+
+
+def test_too_few_permutations_are_said_first():
+    rng = np.random.default_rng(4)
+    batches = {name: rng.normal(size=(60, 2)) for name in "abcd"}
+    for name in "cd":
+        batches[name] = batches[name] + 2
+    result = compare_batches(batches, n_permutations=39, band=False)
+    assert result.headline == (
+        "Too few permutations to say which of 3 batches differ from a: 2 of them have the smallest p-value "
+        "possible, 0.025."
+    )
+    decided = compare_batches(batches, n_permutations=99, band=False)
+    assert decided.headline.startswith("2 of 3 batches differ from a; the first is c")

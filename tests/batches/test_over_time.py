@@ -135,7 +135,7 @@ def test_a_short_batch_never_leads(year):
     short = found.frame.set_index("batch")["short"]
     assert short["2024-03"].endswith("rows") and "ends at 2024-07-10" in short["2024-07"]
     assert found.frame["differs"].iloc[0] and found.began == "2024-04"
-    assert "2 of them short; the first whole one is 2024-04" in found.headline()
+    assert "2 of them short; the first whole one is 2024-04" in found.headline
     size = found.to_frame(by="column").set_index("column").loc["size"]
     assert size["first"] == "2024-04" and size["change"].startswith("mean 49") and size["batches"] == 5
     assert "Short: 2024-03 (" in str(found)
@@ -146,6 +146,6 @@ def test_only_a_short_batch_differs(year):
     table.loc[table["day"] >= "2024-03-01", "size"] += 40
     found = compare_batches(table, time="day", reference=2, n_permutations=199, band=False)
     assert found.began == "2024-03"
-    assert found.headline().startswith(
+    assert found.headline.startswith(
         "Only one batch that is short differs from 2024-01 to 2024-02: 2024-03 ("
     )

@@ -36,7 +36,7 @@ def test_what_changed_since_when(watch):
     one = found.history[0]
     assert one.column == "size" and one.measure == "mean" and one.change.startswith("mean 49")
     np.testing.assert_allclose(one.values[0], rows(1)["size"].mean())
-    assert found.reference == "january" and "differs in size (mean" in found.headline()
+    assert found.reference == "january" and "differs in size (mean" in found.headline
     assert repr(watch) == "<Watch of 4 batches against january: 1 differ>"
 
 

@@ -42,14 +42,14 @@ def rest(table):
 
 def test_it_is_said_in_a_line_and_in_a_sentence(pairs, rest):
     assert repr(pairs) == "<GroupsResult 3 comparisons of 3 groups: 2 differ>"
-    assert pairs.headline() == (
+    assert pairs.headline == (
         "2 of 3 pairs of groups differ (p-values adjusted for the number of comparisons, Holm); "
         "no difference could be shown for a and b."
     )
-    assert str(pairs).startswith(pairs.headline()) and "weight" in str(pairs)
+    assert str(pairs).startswith(pairs.headline) and "weight" in str(pairs)
     assert rest.against_rest and not pairs.against_rest
     assert rest.groups == [NASTY, "a", "b"]
-    assert "from the rest" in rest.headline()
+    assert "from the rest" in rest.headline
 
 
 def test_columns_by_comparisons(pairs):
@@ -185,19 +185,19 @@ def test_the_page_has_every_comparison_and_links_to_it(pairs, rest, tmp_path):
         assert page.open == [] and "script" not in page.tags
         assert {link.removeprefix("#") for link in page.links} <= set(page.ids)
         assert sum(name.startswith("comparison-") for name in page.ids) == len(result.table)
-        assert result.headline().split("(")[0].strip() in re.sub(r"\s+", " ", text.replace("\u00a0", " "))
+        assert result.headline.split("(")[0].strip() in re.sub(r"\s+", " ", text.replace("\u00a0", " "))
         assert "<b>&\u202e" not in text
         assert len(text) < 400_000
 
 
 def test_a_notebook_shows_the_comparisons(pairs, rest):
     text = pairs._repr_html_()
-    assert pairs.headline() in text and "a against c" in text and "<style" not in text
+    assert pairs.headline in text and "a against c" in text and "<style" not in text
     assert NASTY not in rest._repr_html_() and "against the rest" in rest._repr_html_()
     assert _Page(text).open == []
 
 
 def test_without_a_test(table):
     result = compare_groups(table, groups="site", **{**OPTIONS, "n_permutations": 0, "select": False})
-    assert result.headline() == "3 comparisons were made and none was tested."
+    assert result.headline == "3 comparisons were made and none was tested."
     assert "not tested" in result._repr_html_()

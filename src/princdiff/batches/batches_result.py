@@ -165,6 +165,7 @@ class BatchesResult:
         whole = differ & (self.frame["short"] == "").to_numpy()
         return int((whole if whole.any() else differ).argmax()) if differ.any() else None
 
+    @property
     def headline(self) -> str:
         """Whether batches differ, since when, and in what."""
         count, total = int(self.frame["differs"].sum()), len(self.frame)
@@ -198,6 +199,17 @@ class BatchesResult:
     def _none_differs(self, total: int) -> str:
         small = self.frame[self.too_small]
         if small.empty:
+            extreme = self._as_small_as_possible
+            if extreme:
+                return (
+                    f"Too few permutations to say which of {total} batches differ from {self.reference}: "
+                    f"{extreme} of them {'has' if extreme == 1 else 'have'} the smallest p-value possible, "
+                    f"{self.frame['pvalue'].min():.2g}."
+                )
+            if total == 1:
+                return (
+                    f"Batch {self.frame['batch'].iloc[0]} could not be shown to differ from {self.reference}."
+                )
             return f"None of {total} batches could be shown to differ from {self.reference}."
         opening = f"None of {total} batches differs from {self.reference} by the rule given"
         if len(small) > 1:
@@ -206,6 +218,17 @@ class BatchesResult:
         return (
             f"{opening}; {only['batch']} has a small p-value (adjusted p = {only['adjusted']:.2g}), but its "
             f"effect {only['effect']:.2g} is below {self.min_effect:.2g}."
+        )
+
+    @property
+    def _as_small_as_possible(self) -> int:
+        """Batches that more permutations might show to differ: their p-value is the smallest there can be."""
+        smallest = {
+            name: one.test.smallest_attainable_pvalue for name, one in self.results.items() if one.test
+        }
+        return sum(
+            row.pvalue <= smallest.get(row.batch, 0.0) and row.adjusted > self.alpha
+            for row in self.frame.itertuples()
         )
 
     @property

@@ -37,7 +37,7 @@ def junit(result: BatchesResult, failing: Collection[str]) -> str:
         case = ElementTree.SubElement(suite, "testcase", classname="princdiff", name=visible(row["batch"]))
         if row["batch"] in failing:
             said = ElementTree.SubElement(case, "failure", message=visible(_said(row)))
-            said.text = visible(result.headline())
+            said.text = visible(result.headline)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(suite, encoding="unicode")}\n'
 
 

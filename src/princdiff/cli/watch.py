@@ -225,7 +225,7 @@ def _print_answer(
     elif arguments.quiet:
         # A batch that was not looked at is not one that does not differ.
         print_notes([*(note for note in notes if note.startswith(SKIPPED)), *_time_notes(result)], arguments)
-        say(printable(result.headline()))
+        say(printable(result.headline))
     else:
         say("\n".join(batches_lines(result, screen_of(sys.stdout, arguments), notes)))
 

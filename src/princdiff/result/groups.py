@@ -161,6 +161,7 @@ class GroupsResult:
         clear = ~(frame["pvalue"].astype(float) * times > LEVEL)
         return frame.assign(selected=frame["selected"].astype(bool) & clear & differs)
 
+    @property
     def headline(self) -> str:
         """Which groups differ, in one sentence."""
         count, total = int((self.table["adjusted"] <= LEVEL).sum()), len(self.table)
@@ -186,7 +187,7 @@ class GroupsResult:
     def summary(self) -> str:
         """A text that a person reads: the answer, then the table of comparisons."""
         shown = self.table[["group", "other", "effect", "pvalue", "adjusted", "features"]]
-        return f"{self.headline()}\n\n{shown.to_string(index=False, float_format='{:.3g}'.format)}"
+        return f"{self.headline}\n\n{shown.to_string(index=False, float_format='{:.3g}'.format)}"
 
     def __str__(self) -> str:
         return self.summary()

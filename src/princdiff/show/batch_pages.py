@@ -51,7 +51,7 @@ def batches_page(result: BatchesResult) -> str:
     shown = result.history[:_SHOWN_COLUMNS]
     return template.render(
         title=f"{len(batches)} batch{'es' if len(batches) != 1 else ''} against {named(result.reference)}",
-        headline=unbroken(result.headline()),
+        headline=unbroken(result.headline),
         decision=unbroken(result.decision),
         news=_news(result),
         columns=[_column(result, one, number) for number, one in enumerate(shown, start=1)],
@@ -234,6 +234,6 @@ def batches_html(result: BatchesResult) -> str:
     last = 'One batch: result.results[batch]. All on one page: result.to_html("batches.html").'
     return (
         f'<div style="max-width:62em;text-align:left"><p style="margin:0 0 0.6em"><b>'
-        f"{escape(unbroken(result.headline()))}</b></p>{table if lines else ''}"
+        f"{escape(unbroken(result.headline))}</b></p>{table if lines else ''}"
         f'<p style="margin:0.4em 0 0;{notebook._SOFT}">{escape(last)}</p></div>'
     )

@@ -34,7 +34,7 @@ def batches_lines(result: BatchesResult, screen: Screen, notes: Sequence[str] | 
     -------
     list of str
     """
-    lines = [screen.bold(line) for line in screen.prose(result.headline())]
+    lines = [screen.bold(line) for line in screen.prose(result.headline)]
     frame = result.frame.tail(_LINES)
     earlier = len(result.frame) - len(frame)
     largest = max([*frame["effect"].dropna(), *[edge for edge in result.band if edge == edge], 1e-12])

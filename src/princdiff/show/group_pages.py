@@ -111,7 +111,7 @@ def groups_html(result: GroupsResult) -> str:
     last = 'One comparison: result.results[group, other]. All on one page: result.to_html("groups.html").'
     return (
         f'<div style="max-width:62em;text-align:left"><p style="margin:0 0 0.6em"><b>'
-        f'{escape(result.headline())}</b></p><table style="{table}"><thead><tr>{head}</tr></thead>'
+        f'{escape(result.headline)}</b></p><table style="{table}"><thead><tr>{head}</tr></thead>'
         f'<tbody>{rows}</tbody></table><p style="margin:0.4em 0 0;{notebook._SOFT}">{escape(last)}</p></div>'
     )
 
@@ -154,7 +154,7 @@ def groups_page(result: GroupsResult) -> str:
         title=f"{len(result.groups)} groups, two at a time"
         if not result.against_rest
         else f"{len(result.groups)} groups, each against the rest",
-        headline=unbroken(result.headline()),
+        headline=unbroken(result.headline),
         comparisons=comparisons,
         longest=_largest(result.table["effect"].to_numpy(float)),
         matrix=_page_matrix(result, comparisons),
