@@ -43,6 +43,12 @@ def test_values_of_two_precisions_are_one(coarser, told):
     np.testing.assert_array_equal(to_common_precision(rounded, GROUPS)[0], rounded)
 
 
+def test_what_was_measured_stays_the_same_through_single_precision():
+    measured = NORMAL.round(3)
+    mixed = np.append(measured[:200].astype(np.float32), measured[200:])
+    np.testing.assert_array_equal(to_common_precision(mixed, GROUPS)[0], measured)
+
+
 @pytest.mark.parametrize(
     "values",
     [

@@ -53,12 +53,15 @@ class Precision:
         >>> (
         ...     Precision("decimals", 2).rounded(np.array([1 / 7, np.nan])),
         ...     Precision("digits", 3).rounded(np.array([2 / 3])),
+        ...     Precision("single").rounded(np.array([70.3, np.float32(70.3)])).tolist(),
         ... )
-        (array([0.14,  nan]), array([0.667]))
+        (array([0.14,  nan]), array([0.667]), [70.3, 70.3])
         """
         if self.kind == "single":
+            # As they are written: 70.3 is then 70.3 in either precision, and such a table stays as it is.
             with np.errstate(over="ignore"):
-                return values.astype(np.float32).astype(np.float64)
+                distinct, places = np.unique(values.astype(np.float32), return_inverse=True)
+            return distinct.astype(str).astype(np.float64)[places]
         if self.kind == "decimals":
             return np.round(values, self.count)
         distinct, places = np.unique(values, return_inverse=True)
