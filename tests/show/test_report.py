@@ -202,6 +202,16 @@ def test_scales_hold_the_report_beside():
     assert "hold this report and that of before, after" in shown
 
 
+def test_columns_that_follow_are_counted_apart():
+    result = mixed()
+    alone = result.columns[result.columns["differs"] == "alone"]
+    explanation = dataclasses.replace(result.explanation, follows={alone["column"].iloc[-1]: ["height"]})
+    result = dataclasses.replace(result, columns=alone, explanation=explanation)
+    assert "in 3 of 4 columns" in result.headline
+    figure = page._columns_figure(result)
+    assert (figure["value"], figure["help"]) == ("4 of 4", "1 of them follows from others")
+
+
 def test_counts_agree():
     shown = " ".join(" ".join(_Structure(page.render(mixed())).texts).split())
     assert "in 4 of 7 columns, most in " in shown

@@ -235,6 +235,10 @@ def test_numbers_of_bookkeepers_are_no_identifiers(write, what):
         two(column)
 
 
+def test_numbers_of_cases_are_identifiers_and_no_losses():
+    assert "looks like an identifier" in left_out([f"17-{number:06}" for number in range(60)])
+
+
 def test_names_of_levels_are_cut_short_alike_in_later_rows():
     books = ["a" * 200_000, "a" * 199_999 + "b", "c"]
     table = two(books * 10)

@@ -188,11 +188,15 @@ def _figures(result: DifferenceResult) -> list[dict[str, str]]:
 
 
 def _columns_figure(result: DifferenceResult) -> dict[str, str]:
-    alone = len(wording.columns_alone(result))
+    names = wording.columns_alone(result)["column"]
+    alone, following = len(names), int(names.isin(list(result.explanation.follows)).sum())
     together = int(result.columns["selected"].sum()) - alone
     words = "" if alone else "none could be named with confidence"
     if together:
         words = f"{_count(together)} more differ only together with others"
+    elif following:
+        # The first sentence counts the others.
+        words = f"{_count(following)} of them follow{'s' if following == 1 else ''} from others"
     return {
         "label": "columns that differ on their own",
         "value": f"{_count(alone)} of {_count(len(result.columns))}",

@@ -46,7 +46,7 @@ _SHARED_ROWS, _SHARED_PART, _FEW_VALUES = 5, 0.05, 30
 # and the ways of bookkeepers to write a loss.
 _COMMA = str.maketrans(",", ".")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
-_LOSS = re.compile(r"\(([\d.]+)\)|([\d.]+)-")
+_LOSS = re.compile(r"^(?:\(([\d.]+)\)|([\d.]+)-)$")
 _SPACES = "\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
 _SIGNS = str.maketrans(",\N{MINUS SIGN}", ".-", "%‰°$€£¥₹' " + _SPACES)
 # Fewer rows than this can hold two different numbers by accident.
