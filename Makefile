@@ -9,11 +9,13 @@ PIP_INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-oldest test-newest coverage lint docs dist bench paper peers clean
+.PHONY: help demo test test-fast test-slow test-oldest test-newest coverage lint docs dist bench paper peers clean
 
 help:
 	@echo "make demo   what separates malignant from benign tumours: a table and a report"
-	@echo "make test   the tests (set PRINCDIFF_DATA to include those on real data)"
+	@echo "make test-fast   the tests for who is changing something: under two minutes of processor"
+	@echo "make test   all tests that must hold (set PRINCDIFF_DATA to include those on real data)"
+	@echo "make test-slow   simulations of the promises"
 	@echo "make test-oldest, test-newest   the same with the oldest and the newest versions of everything"
 	@echo "make test-engines   profiles made by every engine, Spark and Ray among them"
 	@echo "make coverage   which lines no test reaches, into build/coverage"
@@ -29,8 +31,17 @@ help:
 demo: $(VENV)/.stamp-report
 	$(PY) -m princdiff.demo
 
+# Tests of a file stay together as long as both processes have work: they share fixtures.
+PYTEST := -m pytest -n 2 --dist worksteal -q
+
 test: $(VENV)/.stamp-test kernels
-	$(PY) -m pytest -n 2 -q
+	$(PY) $(PYTEST)
+
+test-fast: $(VENV)/.stamp-test kernels
+	$(PY) $(PYTEST) tests -m 'not slow and not whole'
+
+test-slow: $(VENV)/.stamp-test kernels
+	$(PY) $(PYTEST) tests -m slow
 
 # The inner loops in C; a machine without a compiler does without, and says so.
 KERNELS := src/princdiff/kernels
@@ -64,7 +75,7 @@ docs: $(VENV)/.stamp-docs kernels
 	$(PY) tools/build_docs.py
 
 coverage: $(VENV)/.stamp-dev kernels
-	$(PY) -m pytest -n 2 -q --cov --cov-report=term --cov-report=html:build/coverage --cov-report=xml:build/coverage.xml
+	$(PY) $(PYTEST) --cov --cov-report=term --cov-report=html:build/coverage --cov-report=xml:build/coverage.xml
 
 # Profiles made by every engine, Spark (which needs Java) and Ray among them, in an environment of its own.
 .PHONY: test-engines
@@ -79,14 +90,14 @@ test-oldest: kernels
 	$(PYTHON) -m venv --clear build/oldest
 	$(PY) tools/oldest_versions.py > build/oldest.txt
 	$(OLDEST) -m pip install --quiet --disable-pip-version-check -c build/oldest.txt -e '.[anndata,parquet,dask,report,testing]'
-	$(OLDEST) -m pytest -n 2 -q -p no:cacheprovider
+	$(OLDEST) $(PYTEST) -p no:cacheprovider
 
 # Without anndata, which holds pandas back.
 test-newest: NEWEST := build/newest/bin/python
 test-newest: kernels
 	$(PYTHON) -m venv --clear build/newest
 	$(NEWEST) -m pip install --quiet --disable-pip-version-check -e '.[parquet,dask,report,testing]' 'pandas>=3'
-	$(NEWEST) -m pytest -n 2 -q -p no:cacheprovider
+	$(NEWEST) $(PYTEST) -p no:cacheprovider
 
 # The wheel where no compiler can be found, the source distribution where one must be.
 dist: $(VENV)/.stamp-dev

@@ -34,7 +34,8 @@ def test_features_of_many_rows_are_not_held_together(monkeypatch):
 
 
 def test_features_one_by_one_have_the_statistics_of_all_together(monkeypatch):
-    n_rows = MANY_ROWS + 8
+    n_rows = 400
+    monkeypatch.setattr(kernel_cells, "MANY_ROWS", n_rows)
     one_by_one = _statistics(n_rows)[0]
     monkeypatch.setattr(kernel_cells, "MANY_ROWS", n_rows + 1)
     np.testing.assert_array_equal(one_by_one, _statistics(n_rows)[0])

@@ -721,7 +721,7 @@ def test_tail_extrapolates_only_when_told():
 
 # ---------------------------------------------------------------- type-I error
 
-N_SETS = 60
+N_SETS = 40
 
 
 def rejections(draw, n_sets=N_SETS, **options):
@@ -779,6 +779,7 @@ def test_level_with_covariates():
     assert_level(rejections(covariate_null, statistic="divergence", n_features=2))
 
 
+@pytest.mark.slow
 def test_level_of_the_whitened_metric():
     assert_level(rejections(free_null, metric="whitened"))
 
