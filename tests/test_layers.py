@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import princdiff
@@ -54,6 +55,7 @@ MANY_PARAMETERS = {
 }
 
 
+@cache
 def modules() -> dict[str, Path]:
     """Modules of the package by their names without its own."""
     found = {}
@@ -64,9 +66,16 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def imports(path: Path, known: set[str]) -> list[tuple[str, bool]]:
+@cache
+def source(path: Path) -> ast.Module:
+    """What a module says."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def imports(path: Path) -> list[tuple[str, bool]]:
     """What a module imports of the package, and whether only inside functions or for type checkers."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree, known = source(path), modules()
     later = {
         id(inner)
         for node in ast.walk(tree)
@@ -113,7 +122,7 @@ def test_no_import_points_upward():
     for name, path in found.items():
         if not name:
             continue
-        for target, later in imports(path, set(found)):
+        for target, later in imports(path):
             if not target:
                 # The version, which is all that the package itself defines.
                 continue
@@ -126,9 +135,7 @@ def test_no_import_points_upward():
 def test_modules_do_not_import_in_a_circle():
     found = modules()
     edges = {
-        name: {
-            target for target, later in imports(path, set(found)) if not later and target and target != name
-        }
+        name: {target for target, later in imports(path) if not later and target and target != name}
         for name, path in found.items()
         if name
     }
@@ -147,7 +154,7 @@ def test_no_two_classes_have_one_name():
     names = Counter(
         node.name
         for path in modules().values()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(source(path))
         if isinstance(node, ast.ClassDef)
     )
     assert [name for name, count in names.items() if count > 1] == []
@@ -167,7 +174,7 @@ def functions(tree: ast.AST, prefix: str = "") -> list[tuple[str, ast.FunctionDe
 def test_at_most_seven_parameters_inside():
     many = set()
     for name, path in modules().items():
-        for function, node in functions(ast.parse(path.read_text(encoding="utf-8"))):
+        for function, node in functions(source(path)):
             arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
             count = len([argument for argument in arguments if argument.arg not in ("self", "cls")])
             if count > 7:

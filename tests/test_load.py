@@ -21,9 +21,9 @@ def answer(seed):
 
 
 def test_threads_find_what_one_thread_finds():
-    expected = [answer(seed) for seed in range(6)]
-    with ThreadPoolExecutor(6) as pool:
-        assert list(pool.map(answer, range(6))) == expected
+    expected = [answer(seed) for seed in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(answer, range(4))) == expected
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="files are counted on Linux only")
@@ -31,7 +31,7 @@ def test_no_file_stays_open():
     answer(0)
     gc.collect()
     before = len(os.listdir("/proc/self/fd"))
-    for seed in range(5):
+    for seed in range(3):
         answer(seed)
     gc.collect()
     assert len(os.listdir("/proc/self/fd")) == before

@@ -61,10 +61,10 @@ def test_the_test_swaps_labels_within_pairs():
 
 def test_type_one_error_of_the_paired_test():
     rejected = 0
-    for seed in range(60):
+    for seed in range(30):
         before, after = twice(seed, n=12, d=2)
         rejected += paired_test(before, after, n_permutations=19, random_state=seed).pvalue <= 0.05
-    assert rejected <= binom.ppf(0.999, 60, 0.05)
+    assert rejected <= binom.ppf(0.999, 30, 0.05)
 
 
 def test_columns_are_matched_by_name():

@@ -159,14 +159,14 @@ def test_same_result_with_more_threads():
 def test_false_alarms_over_all_batches():
     """Pure noise: some batch differs in at most 5 % of runs."""
     alarms = 0
-    for seed in range(40):
+    for seed in range(20):
         rng = np.random.default_rng(seed)
-        batches = [rng.normal(size=(30, 2)) for _ in range(4)]
+        batches = [rng.normal(size=(20, 2)) for _ in range(3)]
         found = compare_batches(
-            batches, n_permutations=99, band=False, select=False, n_features=1, certify=False
+            batches, n_permutations=59, band=False, select=False, n_features=1, certify=False
         )
         alarms += found.began is not None
-    assert stats.binomtest(alarms, 40, 0.05, alternative="greater").pvalue > 0.01
+    assert stats.binomtest(alarms, 20, 0.05, alternative="greater").pvalue > 0.01
 
 
 def test_plot():

@@ -68,7 +68,7 @@ def test_w_is_the_average_over_pairs_and_touches_nothing_below():
         assert (np.einsum("ij,jk,ik->i", V, W, V) * problem.unit**2 >= J * (1 - 1e-9)).all()
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", [0, 1, *(pytest.param(block, marks=pytest.mark.slow) for block in (2, 3))])
 def test_never_below_the_best_of_many_directions(block):
     for seed in range(40 * block, 40 * block + 40, 4):  # every fourth has three groups
         X, y, weight, k, rng = small_problem(seed)

@@ -92,7 +92,7 @@ def test_a_covariate_that_groups_do_not_share_is_refused():
 
 
 def test_the_interval_covers_the_adjusted_difference():
-    covered, n_sets = 0, 150
+    covered, n_sets = 0, 60
     for seed in range(n_sets):
         table = cohort([5, seed], 80, shift=5.0)
         design = Design(covariates=table["age"].to_numpy())

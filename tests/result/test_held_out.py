@@ -83,16 +83,16 @@ def donors(rng, shift, n_donors=8, n_cells=25):
 
 def test_donors_are_what_an_effect_varies_over():
     rng, inside, above, of_rows = RNG(5), 0, 0, 0
-    for _ in range(60):
+    for _ in range(30):
         values, codes, design = donors(rng, 0.0)
         above += measured(values, codes, design=design).low > 0
         of_rows += measured(values, codes).low > 0
         values, codes, design = donors(rng, 1.5)
         found = measured(values, codes, design=design)
         inside += found.low <= 1.5 / np.sqrt(1 + 0.7**2) <= found.high
-    assert above <= 4
+    assert above <= 3
     assert of_rows > above
-    assert inside >= 50
+    assert inside >= 25
 
 
 def test_pairs_are_drawn_together():
@@ -136,17 +136,17 @@ def test_a_comparison_of_donors_has_an_interval_of_donors(n_donors):
 
 def test_the_interval_begins_at_zero_where_nothing_differs():
     above = 0
-    for seed in range(30):
+    for seed in range(15):
         found = compare(
-            RNG([4, seed]).normal(size=(400, 3)),
-            groups=np.repeat([0, 1], 200),
+            RNG([4, seed]).normal(size=(200, 3)),
+            groups=np.repeat([0, 1], 100),
             n_permutations=0,
             select=False,
             certify=False,
             random_state=seed,
         )
         above += found.effect_interval[0] > 0
-    assert above <= 5
+    assert above <= 3
 
 
 def test_an_effect_is_never_below_that_of_a_column_that_is_named():

@@ -54,7 +54,7 @@ def damaged(content, path, value):
 def test_damaged_files_never_raise_anything_but_a_clear_error(result, tmp_path):
     content = result.to_dict()
     spots = [path for path in places(content) if path]
-    chosen = np.random.default_rng(1).choice(len(spots), 50, replace=False)
+    chosen = np.random.default_rng(1).choice(len(spots), 25, replace=False)
     deep = []
     for _ in range(3000):
         deep = [deep]
@@ -71,7 +71,7 @@ def test_damaged_files_never_raise_anything_but_a_clear_error(result, tmp_path):
             else:
                 # What is accepted can be shown.
                 assert isinstance(repr(again), str)
-    assert refused > 80
+    assert refused > 40
     path.write_text('{"kind_of_file": "princdiff comparison", "format": 2, "notes": ' + "[" * 100_000)
     with pytest.raises(ValueError, match="not a saved"):
         load(path)

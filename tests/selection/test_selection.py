@@ -402,7 +402,7 @@ def test_bad_input(options, words):
 
 
 def test_madelon_training_rows(madelon):
-    result = select_features(madelon.data, madelon.target, n_permutations=199, random_state=0)
+    result = select_features(madelon.data, madelon.target, n_permutations=99, random_state=0)
     relevant = set(madelon.relevant.tolist())
     assert len(found(result) & relevant) >= 19
     assert found(result) <= relevant

@@ -67,9 +67,9 @@ def test_directions_are_orthogonal_units(metric, estimator):
 
 
 def test_two_directions_recover_the_plane_of_three_groups():
-    for seed in range(10):
+    for seed in range(4):
         X, y = three_groups(seed, n=800, size=3.0)
-        plane = np.linalg.qr(PDA(2, random_state=0, effort="fast").fit(X, y).components_.T)[0]
+        plane = np.linalg.qr(PDA(2, random_state=0, effort="fast", certify=False).fit(X, y).components_.T)[0]
         cosines = np.linalg.svd(plane[:2], compute_uv=False)
         assert np.degrees(np.arccos(np.clip(cosines.min(), 0, 1))) < 5
 
