@@ -74,16 +74,14 @@ class DoubtfulPairs:
         """
         values = column_of(self.rows, first), column_of(self.rows, second)
         groups = [np.flatnonzero(self.codes == code) for code in range(int(self.codes.max()) + 1)]
-        if _constant_somewhere(values, groups):
+        if _says_nothing(values, groups, 0):
             return True
         marks = [self.gaps[feature] for feature in (first, second) if feature in self.gaps]
         if not marks:
             return False
         measured = ~np.any([column_of(self.rows, mark) != 0 for mark in marks], axis=0)
         groups = [own[measured[own]] for own in groups]
-        if any(
-            len(own) < _FEWEST_ROWS or any(np.ptp(column[own]) == 0 for column in values) for own in groups
-        ):
+        if _says_nothing(values, groups, _FEWEST_ROWS):
             return True
         return self.plain and _homogeneity(values, groups) > _LEVEL
 
@@ -91,8 +89,9 @@ class DoubtfulPairs:
 _Two = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
-def _constant_somewhere(values: _Two, groups: list[NDArray[np.intp]]) -> bool:
-    return any(np.ptp(column[own]) == 0 for column in values for own in groups)
+def _says_nothing(values: _Two, groups: list[NDArray[np.intp]], fewest: int) -> bool:
+    """Whether a group has too few rows, or one value only."""
+    return any(len(own) < fewest or any(np.ptp(column[own]) == 0 for column in values) for own in groups)
 
 
 def _homogeneity(values: _Two, groups: list[NDArray[np.intp]]) -> float:
