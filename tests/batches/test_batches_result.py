@@ -83,3 +83,12 @@ def test_names_are_only_shown(watched, tmp_path):
     other = dataclasses.replace(watched, frame=frame, history=history, results={}, reference=nasty)
     page = other.to_html(tmp_path / "page.html").read_text()
     assert "<img" not in page and "<img" not in other._repr_html_()
+
+
+def test_a_page_without_news_says_so(watched, tmp_path):
+    import dataclasses
+
+    frame = watched.frame.assign(differs=False, pvalue=0.5, adjusted=1.0)
+    calm = dataclasses.replace(watched, frame=frame, history=[])
+    page = calm.to_html(tmp_path / "calm.html").read_text()
+    assert f"<p>No column could be shown to differ from {watched.reference}.</p>" in page
