@@ -30,7 +30,7 @@ INDEX = {
         ("watching", "Streams of batches (river, evidently)", "benchmarks.watching"),
         ("donors", "Genes of donors (pydeseq2, scanpy)", "benchmarks.donors"),
         ("power", "Power of the default test beside others", "benchmarks.evidence power"),
-        ("learned", "Power with a learner in the test", "benchmarks.evidence learned"),
+        ("learned", "Power beside a learner", "benchmarks.evidence learned"),
         ("mixed", "Mixed tables beside a test per column", "benchmarks.evidence mixed"),
         ("selection", "Which features, beside univariate tests", "benchmarks.evidence selection"),
         ("certificates", "Certificates: how tight after ten seconds", "benchmarks.evidence certificates"),

@@ -54,7 +54,7 @@ SECTIONS = {
         ("table", "--sets", "1", "--cell", "spread", "--permutations", "19"),
     ),
     "learned": Printed(
-        "Power with a learner in the test, where no direction shows the difference",
+        "Power where no direction shows the difference, beside a learner",
         "benchmarks.power",
         ("learned", "--sets", "100", "--first", "440"),
         ("learned", "--sets", "1", "--cell", "blobs", "--permutations", "19"),

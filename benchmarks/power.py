@@ -1,7 +1,7 @@
 """Power and size of the adaptive test, beside others.
 
 Sections: ``table`` (sixteen kinds of difference, beside other tests), ``learned`` (those that no direction
-shows, with a learner in the test as well, which takes long), ``type1`` (null data sets of five kinds),
+shows, beside a learner), ``type1`` (null data sets of five kinds),
 ``covariates`` (size with many covariates, and what is left of the power), ``planning`` (predicted against
 simulated power) and ``seconds`` (processor time by shape of the table).
 
@@ -202,13 +202,8 @@ def peers() -> dict:
     return found
 
 
-def ours(learners):
-    def test(X, y, seed, n_permutations):
-        return permutation_test(
-            X, y, n_permutations=n_permutations, random_state=seed, learners=learners
-        ).pvalue
-
-    return test
+def ours(X, y, seed, n_permutations):
+    return permutation_test(X, y, n_permutations=n_permutations, random_state=seed).pvalue
 
 
 class Store:
@@ -234,7 +229,7 @@ class Store:
 
 def table(arguments) -> None:
     n = arguments.sets or 100
-    tests = {"princdiff": ours(None)}
+    tests = {"princdiff": ours}
     tests |= peers()
     tests = {name: test for name, test in tests.items() if not arguments.test or arguments.test in name}
     _print_power(arguments, n, arguments.permutations or 199, KINDS, tests)
@@ -246,8 +241,7 @@ LOCAL = ("scale mixture, d = 30", "blobs, d = 2")
 
 def learned(arguments) -> None:
     kinds = {kind: KINDS[kind] for kind in LOCAL}
-    tests = {"princdiff": ours(None), 'princdiff, learners="forest"': ours("forest")}
-    tests["forest witness"] = forest_witness
+    tests = {"princdiff": ours, "forest witness": forest_witness}
     _print_power(arguments, arguments.sets or 100, arguments.permutations or 99, kinds, tests)
 
 

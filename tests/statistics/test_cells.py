@@ -22,7 +22,6 @@ from princdiff.statistics.combining import combined, leading_cell, overall
 from princdiff.statistics.contrasts import Contrasts, Relabellings
 from princdiff.statistics.direction_cells import DirectionCells, adaptive_grid
 from princdiff.statistics.kernel_cells import RowKernel, kernel_statistics
-from princdiff.statistics.learner_cell import forest
 from princdiff.statistics.moment_search import (
     MomentObjective,
     SearchEffort,
@@ -476,20 +475,6 @@ def test_sparse_rows_have_the_same_cells():
         np.testing.assert_allclose(other.values, dense.values, rtol=2e-3, atol=1e-4)
 
 
-def test_forest_sees_what_it_learns():
-    rng = np.random.default_rng(17)
-    X, y = rng.normal(size=(80, 3)), np.repeat([0, 1], 40)
-    X[y == 1, 0] *= 0.2
-    found = permutation_test(X, y, n_permutations=19, random_state=0, learners="forest")
-    place = found.levels.index(("random forest", 0))
-    assert found.level_pvalues[place] == pytest.approx(0.05)
-    scheme = Scheme(y.astype(np.uint8), 5, seed=0)
-    noise = Problem.from_arrays(rng.normal(size=(80, 3)), y)
-    values = forest(TestedRows(noise, scheme, 0)).values
-    np.testing.assert_array_equal(forest(TestedRows(noise, scheme, 0, 2)).values, values)
-    assert 0.4 < values.mean() < 0.6
-
-
 def test_adaptive_test_stops_early():
     rng = np.random.default_rng(18)
     X, y = rng.normal(size=(60, 3)), np.repeat([0, 1], 30)
@@ -561,26 +546,6 @@ def test_level_on_wide_tables():
         for s in range(60)
     ]
     assert sum(rejected) <= 8
-
-
-def test_forest_sees_the_same_in_any_unit():
-    rng = np.random.default_rng(3)
-    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
-    X[y == 1, 0] += 1.0
-    scheme = Scheme(y.astype(np.uint8), 3, seed=0)
-    plain, *others = (
-        forest(TestedRows(Problem.from_arrays(rows, y), scheme, 0)).values
-        for rows in (X, X * 1e-9, X + 1e6, X * 1e39)
-    )
-    assert plain[0] == plain.max() > plain[1:].mean() + 0.05
-    for values in others:
-        assert values == pytest.approx(plain, rel=0.05)
-
-
-def test_forest_has_nothing_to_learn_from_constants():
-    y = np.arange(40) % 2
-    found = permutation_test(np.ones((40, 2)), y, n_permutations=19, random_state=0, learners="forest")
-    assert found.pvalue == 1.0
 
 
 @pytest.mark.parametrize("unit", [1e200, 1e-200])

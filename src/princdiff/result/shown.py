@@ -32,7 +32,7 @@ _CLEARER = 0.05
 # A contrast is judged by halves, this often.
 _CONTRAST_SPLITS = 2
 # Families of cells that no direction, column or pair shows.
-_BEYOND_DIRECTIONS = ("kernel", "length", "covariance", "columns", "bend", "learner")
+_BEYOND_DIRECTIONS = ("kernel", "length", "covariance", "columns", "bend")
 _WORDS = {
     "local structure": "local structure (which rows lie close to which)",
     "many features together": "many features together",

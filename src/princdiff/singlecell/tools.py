@@ -248,7 +248,7 @@ def pda(
                 random_state=seed,
                 n_jobs=n_jobs,
                 progress=progress,
-                keep_directions="dense",
+                keep_directions=True,
             )
             genes = expression.genes(comparison, scale, about_genes, run)
         found.append(_Found(expression.matrix, rows, comparison, fitted, tested, genes, n_null_genes))

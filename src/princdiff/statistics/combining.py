@@ -102,7 +102,7 @@ def leading_cell(
     """The cell that says most simply in what the observed labelling stands out.
 
     Of all cells that stand out about as clearly as any (as few relabellings reach them, give or take one,
-    and their scores are near) the simplest: a shift of one column makes a direction, a kernel and a forest
+    and their scores are near) the simplest: a shift of one column makes a direction and a kernel
     stand out as well.
 
     Parameters

@@ -13,7 +13,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from princdiff.data import parameters
-from princdiff.data.parameters import Choice, Either, Level, Whole
+from princdiff.data.parameters import Choice, Either, Flag, Level, Whole
 from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.samples import Scale
 from princdiff.data.shared_docs import with_shared_docs
@@ -23,7 +23,6 @@ from princdiff.statistics.direction_grid import (
     METRICS,
 )
 from princdiff.statistics.permutation_result import (
-    LEARNERS,
     STATISTICS,
     PermutationOptions,
     PermutationResult,
@@ -52,9 +51,8 @@ def permutation_test(
     rng: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
-    keep_directions: bool | str = False,
+    keep_directions: bool = False,
     checkpoint: str | Path | None = None,
-    learners: str | None = None,
 ) -> PermutationResult:
     """Test whether the groups differ in any direction.
 
@@ -101,14 +99,11 @@ def permutation_test(
     n_jobs : int, optional
         Parallel chunks of relabellings, through joblib: a cluster back-end works too.
     {progress}
-    keep_directions : {False, True, "dense"}, default=False
-        Keep every labelling's direction at its best level, or at the largest level, usually all features.
+    keep_directions : bool, default=False
+        Keep every labelling's direction at the largest level, usually all features.
     checkpoint : str or Path, optional
         File in which finished relabellings are kept while the test runs. The same call goes on from it after
         an interruption and gives the same p-value; ``random_state`` must be a number.
-    learners : {None, "forest"}, default=None
-        For "adaptive": add out-of-bag predictions of a random forest, fitted anew for every relabelling.
-        Slow: a forest each.
 
     Returns
     -------
@@ -132,8 +127,7 @@ def permutation_test(
         statistic=Choice(*STATISTICS),
         early_stop=Either(Whole(1), None),
         tail=Choice(None, "pareto"),
-        keep_directions=Choice(False, True, "dense"),
-        learners=Choice(*LEARNERS),
+        keep_directions=Flag(),
     )
     options = PermutationOptions(
         n_permutations=int(n_permutations),
@@ -144,7 +138,6 @@ def permutation_test(
         tail=tail,
         keep_directions=keep_directions,
         checkpoint=checkpoint,
-        learners=learners,
     )
     refuse_unseeded(checkpoint, random_state if rng is None else rng)
     if metric == "whitened" and scale == "within":

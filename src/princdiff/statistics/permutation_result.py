@@ -15,7 +15,6 @@ from princdiff.statistics.direction_grid import METRICS
 from princdiff.statistics.protocol import Cell
 
 STATISTICS = ("adaptive", "divergence", "paper")
-LEARNERS = (None, "forest")
 
 
 @dataclass(frozen=True)
@@ -28,16 +27,13 @@ class PermutationOptions:
     metric: str = "mixed"
     early_stop: int | None = None
     tail: str | None = None
-    keep_directions: bool | str = False
+    keep_directions: bool = False
     checkpoint: str | Path | None = None
-    learners: str | None = None
 
     def __post_init__(self) -> None:
         validate.check_choice("statistic", self.statistic, STATISTICS)
         validate.check_choice("metric", self.metric, METRICS)
         validate.check_choice("tail", self.tail, (None, "pareto"))
-        validate.check_choice("keep_directions", self.keep_directions, (False, True, "dense"))
-        validate.check_choice("learners", self.learners, LEARNERS)
         validate.check_positive("n_permutations", self.n_permutations, whole=True)
         if self.early_stop is not None:
             validate.check_positive("early_stop", self.early_stop, whole=True)
@@ -45,8 +41,6 @@ class PermutationOptions:
             raise ValueError(
                 'n_features is for statistic="divergence"; the others choose the sparsity themselves'
             )
-        if self.learners is not None and self.statistic != "adaptive":
-            raise ValueError('learners= adds to statistic="adaptive"; the others look at directions only')
 
 
 @with_shared_docs
@@ -80,7 +74,7 @@ class PermutationResult:
     extrapolated_pvalue : float or None
         With ``tail="pareto"``: an extrapolation beyond 1 / (B + 1).
     directions : array of shape (n_permutations + 1, n_features) or None
-        With ``keep_directions``: each labelling's direction at its best level, or at the largest.
+        With ``keep_directions``: each labelling's direction at the largest level.
     leading_feature : int or None
         For "adaptive": the feature that stands out most on its own.
     leading_pair : (int, int) or None

@@ -50,7 +50,7 @@ from princdiff.statistics.permutation_result import (
 )
 from princdiff.statistics.permuted_problem import Labellings
 from princdiff.statistics.protocol import Cell, CellValues
-from princdiff.statistics.registry import LEARNERS, RELATIONS, STATISTICS
+from princdiff.statistics.registry import RELATIONS, STATISTICS
 from princdiff.statistics.scores import gamma_scores
 from princdiff.statistics.searched_rows import SearchRows, random_order
 from princdiff.statistics.tested_rows import TestedRows
@@ -109,11 +109,9 @@ def _fixed_test(problem: Labellings, run: Run, options: PermutationOptions) -> P
     statistics, best = _fixed_statistics(found, options)
     levels = found[:, :-1] if options.statistic == "paper" else found
     result = _summarise(problem, grid.cells, levels, statistics, int(best[0]), tail=options.tail)
-    if not options.keep_directions:
-        return result
-    every = np.concatenate([part for part in directions if part is not None])
-    place = np.minimum(best, every.shape[1] - 1)
-    return replace(result, directions=every[np.arange(len(every)), place])
+    if options.keep_directions:
+        return replace(result, directions=np.concatenate([part for part in directions if part is not None]))
+    return result
 
 
 def _fixed_statistics(
@@ -238,8 +236,6 @@ class _Adaptive:
         if not self.plain:
             self.leading_feature = int(rows.alone.features[0].argmax())
             self.leading_pair = rows.leading_pair
-        if self.options.learners is not None:
-            found += LEARNERS[self.options.learners](rows)
         return found
 
     def _summary(
@@ -254,9 +250,7 @@ class _Adaptive:
         n_directions = len(self.grid.cells)
         kept = None
         if self.options.keep_directions:
-            every = np.concatenate([part for part in directions if part is not None])[: len(statistics)]
-            place = found.scores[:, : every.shape[1]].argmax(axis=1) if every.shape[1] > 1 else 0
-            kept = every[np.arange(len(every)), place]
+            kept = np.concatenate([part for part in directions if part is not None])[: len(statistics)]
         return replace(
             result,
             extrapolated_pvalue=self._extrapolated(found, result.pvalue),
@@ -282,13 +276,13 @@ class _Adaptive:
 
     def _observed(self, first: NDArray | None) -> NDArray[np.float64]:
         """The directions of the observed labelling in every cell; the first chunk has them, as a rule."""
-        if first is not None and first.shape[1] == len(self.grid.cells):
+        if first is not None and first.ndim == 3:
             return first[0]
         return self.search(self.labellings.labels(np.arange(1))).directions[0]
 
 
 def _direction_chunk(
-    search: DirectionCells, labellings: Labellings, keep: bool | str, indices: NDArray[np.intp]
+    search: DirectionCells, labellings: Labellings, keep: bool, indices: NDArray[np.intp]
 ) -> tuple[NDArray, NDArray | None]:
     path = search(labellings.labels(indices, packed=_packed(search, labellings)))
     return _in_units(path, labellings, search.grid, keep, indices)
@@ -337,19 +331,18 @@ def _single_feature_scores(problem: Labellings, n_labellings: int, n_jobs: int |
 
 
 def _in_units(
-    path: Path, labellings: Labellings, grid: Grid, keep: bool | str, indices: NDArray[np.intp]
+    path: Path, labellings: Labellings, grid: Grid, keep: bool, indices: NDArray[np.intp]
 ) -> tuple[NDArray, NDArray | None]:
     """Values in the unit of the scaled features, and the directions that are kept."""
     n_euclidean = len(grid.euclidean)
     # Relative divergences have no unit.
     unit = labellings.samples.unit**labellings.problem.divergence.degree
     units = np.repeat([unit, 1.0], [n_euclidean, len(grid.whitened)])
-    if not keep:
-        # Those of the observed labelling are shown in any case.
-        return path.values * units, path.directions[:1] if indices[0] == 0 else None
-    # The largest level ends the plain metric's; a grid without that metric has its largest at the end.
-    wanted = slice(None) if keep is True else slice((n_euclidean or len(units)) - 1, n_euclidean or None)
-    return path.values * units, path.directions[:, wanted]
+    if keep:
+        # The largest level ends the plain metric's; a grid without that metric has its largest at the end.
+        return path.values * units, path.directions[:, (n_euclidean or len(units)) - 1]
+    # Those of the observed labelling are shown in any case.
+    return path.values * units, path.directions[:1] if indices[0] == 0 else None
 
 
 def _packed(search: DirectionCells, labellings: Labellings) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from princdiff.statistics import column_cells, kernel_cells, learner_cell, pair_cells
+from princdiff.statistics import column_cells, kernel_cells, pair_cells
 from princdiff.statistics.protocol import Statistic
 
 STATISTICS: tuple[Statistic, ...] = (
@@ -19,6 +19,3 @@ STATISTICS: tuple[Statistic, ...] = (
 )
 RELATIONS: tuple[Statistic, ...] = (pair_cells.pairs, pair_cells.bends)
 """The same where the rows are ranks within the groups, so that single columns do not differ."""
-
-LEARNERS: dict[str, Statistic] = {"forest": learner_cell.forest}
-"""What is looked at only if it is asked for."""
