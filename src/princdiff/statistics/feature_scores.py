@@ -354,7 +354,7 @@ def _known(
         known.append(law.known[:, None])
     if sums.levels is not None:
         parts.append(harmonic(np.moveaxis(single[:, :, N_COLUMNS:], 2, 0), n_values)[:, :, None])
-        known.append((powers[0, :, :, N_COLUMNS:] > 0).any(axis=(0, 2))[:, None])
+        known.append(np.any(powers[0, :, :, N_COLUMNS:] > 0, axis=(0, 2))[:, None])
     return np.concatenate(parts, axis=2), np.concatenate(known, axis=1)
 
 
