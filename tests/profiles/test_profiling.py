@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import princdiff
+from princdiff.profiles import counting
+from princdiff.profiles.engines import added
 from princdiff.profiles.ruler import SCORE_STEP, counted_column
 from princdiff.tables import Coding
 
@@ -127,6 +130,18 @@ def test_rows_of_a_block_go_together(frame, reference):
     found = princdiff.profile(frame, like=reference, blocks="day")
     (sums,) = found.groups.values()
     assert np.count_nonzero(sums.rows) <= 31
+
+
+def test_what_comes_back_does_not_grow_with_the_parts(frame, reference, monkeypatch):
+    monkeypatch.setattr(counting, "_MOST_BLOCKS", 500)
+    batches = pa.Table.from_pandas(frame, preserve_index=False).to_batches()
+    dealing = counting.Dealing(group="city", blocks="row", sample_rows=20)
+    work = counting.CountRows(reference.ruler, dealing)
+    once, thrice = work("0", batches), added(work("0", batches) for _ in range(3))
+    for city in ("Oslo", "Rome", "Riga"):
+        assert thrice.sample.rows[city].num_rows == 20
+        assert len(once.blocks[city]) == 500
+        np.testing.assert_array_equal(thrice.blocks[city], once.blocks[city])
 
 
 def test_without_sample_rows_no_row_is_kept(frame, reference):

@@ -18,6 +18,8 @@ from princdiff.profiles.sampled_rows import SampledRows
 
 # Numbers of wide tables that are counted at a time.
 _NUMBERS_AT_A_TIME = 1 << 25
+# Blocks of a group that are looked at for rows of another group: of more, those with the smallest numbers.
+_MOST_BLOCKS = 50_000
 
 
 @dataclass(frozen=True)
@@ -136,16 +138,14 @@ class CountRows:
     def __call__(self, part: str, batches: Iterable[Any]) -> Counted:
         """Those of one part."""
         dealer = Dealer(self.dealing.seed, part)
-        found = Counted({}, SampledRows())
+        most = self.dealing.sample_rows
+        found = Counted({}, SampledRows(), most)
         for table in tables(batches):
             dealt = self.dealing.random(dealer, table, part)
             names, places = self.dealing.groups_of(table, part)
-            if self.dealing.sample_rows:
-                rows = table.select(self.ruler.names)
-                found.sample = found.sample + SampledRows.lowest(
-                    rows, names, places, dealt.keys, self.dealing.sample_rows
-                )
-                found.sample = found.sample.cut(self.dealing.sample_rows)
+            if most:
+                rows = SampledRows.lowest(table.select(self.ruler.names), names, places, dealt.keys, most)
+                found.sample = (found.sample + rows).cut(most)
             self._count(table, part, (names, places, dealt), found)
         return found
 
@@ -191,19 +191,23 @@ class Counted:
     ----------
     groups : dict of str to GroupSums
     sample : SampledRows
+    sample_rows : int
+        How many of each group at most.
     blocks : dict of str to uint64 arrays
-        Random numbers of the blocks that have rows of each group, where rows belong to blocks.
+        Random numbers of the blocks that have rows of each group, where rows belong to blocks: of very many
+        the smallest numbers.
     """
 
     groups: dict[str, GroupSums]
     sample: SampledRows
+    sample_rows: int
     blocks: dict[str, NDArray[np.uint64]] = field(default_factory=dict)
 
     def add_blocks(self, names: list[str], places: NDArray[np.int64], bits: NDArray[np.uint64]) -> None:
         """Note which blocks have rows of which groups."""
         for place in np.unique(places).tolist():
-            own = np.unique(bits[places == place])
-            self.blocks[names[place]] = np.union1d(self.blocks.get(names[place], own), own)
+            own = bits[places == place]
+            self.blocks[names[place]] = _smallest(self.blocks.get(names[place], own), own)
 
     def __add__(self, other: Counted) -> Counted:
         """What was found in the parts of both."""
@@ -212,8 +216,14 @@ class Counted:
             groups[name] = groups[name] + sums if name in groups else sums
         blocks = dict(self.blocks)
         for name, bits in other.blocks.items():
-            blocks[name] = np.union1d(blocks.get(name, bits), bits)
-        return Counted(groups, self.sample + other.sample, blocks)
+            blocks[name] = _smallest(blocks.get(name, bits), bits)
+        most = min(self.sample_rows, other.sample_rows)
+        return Counted(groups, (self.sample + other.sample).cut(most), most, blocks)
+
+
+def _smallest(mine: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Random numbers of blocks of both, without what would not be looked at among very many."""
+    return np.union1d(mine, others)[:_MOST_BLOCKS]
 
 
 def tables(batches: Iterable[Any]) -> Iterator[Any]:

@@ -109,20 +109,20 @@ class Profile:
         refuse_other_bins(self, other)
         if self.grouped != other.grouped:
             raise ValueError("a profile with groups and one without cannot be merged")
-        mine, others = self, other
-        if not self.grouped:
-            name = next(iter(self.groups))
-            others = other.renamed(name)
-        counted = Counted(mine.groups, mine.sample, mine.blocks)
-        counted = counted + Counted(others.groups, others.sample, others.blocks)
-        rows = min(self.sample_rows, other.sample_rows)
+        others = other if self.grouped else other.renamed(next(iter(self.groups)))
+        found = self.counted + others.counted
         return replace(
             self,
-            groups=counted.groups,
-            sample=counted.sample.cut(rows),
-            sample_rows=rows,
-            blocks=counted.blocks,
+            groups=found.groups,
+            sample=found.sample,
+            sample_rows=found.sample_rows,
+            blocks=found.blocks,
         )
+
+    @property
+    def counted(self) -> Counted:
+        """What adds up."""
+        return Counted(self.groups, self.sample, self.sample_rows, self.blocks)
 
     def with_reference(self, reference: str) -> Profile:
         """The same profile with the group first that the others are compared with."""
@@ -436,5 +436,6 @@ def _counted(engine: TableEngine, ruler: Ruler, dealing: Dealing) -> Profile:
         "source": engine.label,
     }
     groups = {name: found.groups[name] for name in in_order_of_names(list(found.groups))}
-    sample = found.sample.cut(dealing.sample_rows)
-    return Profile(ruler, groups, sample, dealing.sample_rows, dealing.group is not None, about, found.blocks)
+    return Profile(
+        ruler, groups, found.sample, found.sample_rows, dealing.group is not None, about, found.blocks
+    )

@@ -105,7 +105,7 @@ class SampledRows:
     def cut(self, most: int) -> SampledRows:
         """At most so many rows of each group, those with the smallest keys, in the order of their keys."""
         rows, keys = {}, {}
-        for name, table in self.rows.items():
+        for name, table in self.rows.items() if most else ():
             order = np.argsort(self.keys[name], kind="stable")[:most]
             rows[name], keys[name] = table.take(arrow().array(order)), self.keys[name][order]
         return SampledRows(rows, keys)

@@ -21,7 +21,7 @@ _GENERAL = ("row_blocks", "arrow_datasets", "arrow_streams")
 # What is done with a part: its name and its record batches in, something that can be added out.
 Work = Callable[[str, Iterable[Any]], Any]
 # Parts of which the sums are added up by one task, and parts that rows to choose bins from are taken of.
-_FAN_IN, LOOKED_AT = 8, 8
+FAN_IN, LOOKED_AT = 8, 8
 
 
 class TableEngine:
@@ -89,8 +89,8 @@ class ElsewhereEngine(TableEngine):
         found = [self.task(_of_part, work, str(place), parts[place]) for place in sorted(places)]
         while len(found) > 1:
             found = [
-                self.task(_of_several, *found[start : start + _FAN_IN])
-                for start in range(0, len(found), _FAN_IN)
+                self.task(_of_several, *found[start : start + FAN_IN])
+                for start in range(0, len(found), FAN_IN)
             ]
         return self.fetched(found[0])
 
