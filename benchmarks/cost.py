@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     for n_rows, n_columns in sizes:
         X, y = rows_and_groups(n_rows, n_columns)
         total = seconds(lambda X=X, y=y: compare(X, groups=y))
-        alone = seconds(lambda X=X, y=y: compare(X, groups=y, n_permutations=0, select=False))
+        alone = seconds(lambda X=X, y=y: compare(X, groups=y, n_permutations=0))
         lines.append([f"{n_rows}", f"{n_columns}", f"{total:.2f}", f"{alone:.2f}"])
         print(lines[-1], flush=True)
     section.table(["rows", "columns", "all of it", "the direction and its description only"], lines)

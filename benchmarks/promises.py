@@ -19,7 +19,7 @@ import pandas as pd
 from scipy.stats import binom
 
 from benchmarks.sections import Section, parse
-from princdiff import compare, permutation_test
+from princdiff import Config, compare, permutation_test
 
 LEVEL = 0.05
 Change = Callable[[pd.DataFrame], pd.DataFrame]
@@ -98,7 +98,9 @@ CHANGES: dict[str, Change] = {
 def what_is_promised(frame: pd.DataFrame, n_permutations: int = 99) -> tuple[float, np.ndarray, np.ndarray]:
     """p, the effect with its interval, and the adjusted p-values of the columns in an order of their own."""
     weight = {"sample_weight": "unit"} if "unit" in frame else {}
-    found = compare(frame, groups="group", n_permutations=n_permutations, certify=False, **weight)
+    found = compare(
+        frame, groups="group", n_permutations=n_permutations, config=Config(certify=False), **weight
+    )
     columns = found.columns.set_index("column")["pvalue"].sort_index()
     return found.pvalue, np.array([found.effect, *found.effect_interval]), columns.to_numpy(float)
 
@@ -137,7 +139,7 @@ def covered(kind: str, n: int, seed: int) -> tuple[bool, float]:
         size=(2 * n, 1)
     )
     X[n:, 2] += shift
-    found = compare(X[:n], X[n:], n_permutations=99, random_state=seed, certify=False)
+    found = compare(X[:n], X[n:], n_permutations=99, random_state=seed, config=Config(certify=False))
     w = np.ravel(found.directions.iloc[:, 0])
     spread = np.sqrt((1 - correlation) * (w @ w) + correlation * w.sum() ** 2)
     low, high = found.effect_interval
@@ -181,7 +183,9 @@ def steady(options: argparse.Namespace) -> None:
 
 
 def _effect(frame: pd.DataFrame, seed: int) -> float:
-    return compare(frame, groups="group", n_permutations=99, random_state=seed, certify=False).effect
+    return compare(
+        frame, groups="group", n_permutations=99, random_state=seed, config=Config(certify=False)
+    ).effect
 
 
 # Repeated persons.
@@ -211,7 +215,12 @@ def persons(options: argparse.Namespace) -> None:
         counts = np.zeros(3)
         for seed in options.seeds:
             frame = visits(kind, seed)
-            common = {"groups": "group", "n_permutations": 99, "random_state": seed, "certify": False}
+            common = {
+                "groups": "group",
+                "n_permutations": 99,
+                "random_state": seed,
+                "config": Config(certify=False),
+            }
             plain = compare(frame, **common)
             said = "Rows of the same patient recur" in plain.summary()
             blocks = compare(frame, blocks="patient", **common)

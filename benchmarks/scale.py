@@ -163,10 +163,10 @@ def case_fit(path: str, memory: str | None, options: dict[str, Any]) -> dict[str
 
 def case_compare(path: str, memory: str, n_permutations: int) -> dict[str, Any]:
     """A whole comparison of the backed file: fit, test and selection."""
-    from princdiff import compare
+    from princdiff import Config, compare
 
     start, busy = time.perf_counter(), time.process_time()
-    result = compare(path, groups="group", memory=memory, n_permutations=n_permutations)
+    result = compare(path, groups="group", n_permutations=n_permutations, config=Config(memory=memory))
     return {
         "seconds": time.perf_counter() - start,
         "busy": time.process_time() - busy,

@@ -76,7 +76,7 @@ def test_whitened_metric_for_other_degrees(shifted):
 def test_comparison_says_what_is_not_defined(name, shifted, tmp_path):
     X, y = shifted
     frame = pd.DataFrame(X, columns=["age", "height", "pulse", "weight", "width"])
-    result = compare(frame, groups=y, divergence=name, n_permutations=19, n_features=1, select=False)
+    result = compare(frame, groups=y, divergence=name, n_permutations=19, n_features=1)
     assert result.parameters["divergence"] == name
     assert result.table["feature"].iloc[0] == "weight"
     text = result.summary()
@@ -108,7 +108,7 @@ def test_several_components_of_several_groups(tmp_path):
     X, y = rng.normal(size=(150, 4)), np.repeat(["a", "b", "c"], 50)
     X[y == "b", 0] += 3
     X[y == "c", 1] += 3
-    result = compare(X, groups=y, n_components=2, n_permutations=19, n_features=2, select=False)
+    result = compare(X, groups=y, n_components=2, n_permutations=19, n_features=2)
     assert result.directions.shape == (4, 2) and len(result.components) == 2
     assert result.components["pvalue"].iloc[0] == result.pvalue
     assert result.components["pvalue"].iloc[1] <= 0.05
@@ -162,7 +162,7 @@ def test_groups_that_overlap_have_no_carriers():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 3)), np.repeat(["u", "v", "w"], 30)
     X[60:, 1] += 1
-    text = compare(X, groups=y, divergence="margin", n_permutations=19, select=False).summary()
+    text = compare(X, groups=y, divergence="margin", n_permutations=19).summary()
     assert "u and u" not in text and "carry" not in text
 
 

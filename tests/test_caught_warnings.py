@@ -30,7 +30,7 @@ def donors_of(groups: list[str]):
 
 
 def quick(compare, *tables, **options):
-    return lambda: compare(*tables, n_permutations=19, select=False, **options)
+    return lambda: compare(*tables, n_permutations=19, **options)
 
 
 def table(rows: int = 60) -> pd.DataFrame:
@@ -62,11 +62,10 @@ def test_columns_left_out_are_told_at_the_users_line():
 
 def test_what_a_checkpoint_repeats_is_told_at_the_users_line(tmp_path):
     first, second = table()[["a", "b"]], table()[["a", "b"]]
+    config, few = princdiff.Config(checkpoint=tmp_path / "kept"), {"n_permutations": 9, "n_features": 1}
     for _ in range(2):
-        work = lambda: princdiff.compare(  # noqa: E731
-            first, second, n_permutations=9, n_features=1, checkpoint=tmp_path / "kept"
-        )
-        assert lines_of(work) == {"n_permutations=9 cannot giv": __file__}
+        found = lines_of(lambda: princdiff.compare(first, second, config=config, **few))
+        assert found == {"n_permutations=9 cannot giv": __file__}
 
 
 def test_covariates_in_which_groups_hardly_overlap():

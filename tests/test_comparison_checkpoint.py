@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from princdiff import compare
+from princdiff import Config, compare
 from princdiff.comparison_checkpoint import ComparisonCheckpoint
 from princdiff.comparison_steps import Comparison
 from princdiff.findings import Reason, Why
@@ -39,7 +39,7 @@ def test_it_goes_on_from_the_step_that_was_cut_off(step, tmp_path, monkeypatch):
     path = tmp_path / "run.npz"
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(Comparison, step, interrupted)
-        compare(*tables(), checkpoint=path, **OPTIONS)
+        compare(*tables(), config=Config(checkpoint=path), **OPTIONS)
     assert [entry.name for entry in tmp_path.iterdir()] == ["run.npz"]
     # What was done is not done again.
     monkeypatch.setattr(Comparison, "_fitted", interrupted)
@@ -47,31 +47,31 @@ def test_it_goes_on_from_the_step_that_was_cut_off(step, tmp_path, monkeypatch):
         monkeypatch.setattr(Comparison, "_tested", interrupted)
     if step in ("_tables", "_effect"):
         monkeypatch.setattr(Comparison, "_selected_in_time", interrupted)
-    assert plain(compare(*tables(), checkpoint=path, **OPTIONS)) == plain(whole)
+    assert plain(compare(*tables(), config=Config(checkpoint=path), **OPTIONS)) == plain(whole)
 
 
 def test_warnings_are_said_again(tmp_path):
     path = tmp_path / "run.npz"
     for _ in range(2):
         with pytest.warns(UserWarning, match="n_permutations=9 cannot give a p-value below"):
-            compare(*tables(), checkpoint=path, n_permutations=9)
+            compare(*tables(), n_permutations=9, config=Config(checkpoint=path))
 
 
 def test_a_file_of_another_comparison_is_refused(tmp_path):
     path = tmp_path / "run.npz"
     before, after = tables()
-    compare(before, after, checkpoint=path, **OPTIONS)
+    compare(before, after, config=Config(checkpoint=path), **OPTIONS)
     with pytest.raises(ValueError, match=r"another run, which differs in n_permutations"):
-        compare(before, after, checkpoint=path, n_permutations=49, n_components=2)
+        compare(before, after, n_permutations=49, n_components=2, config=Config(checkpoint=path))
     after.loc[3, "a"] += 1e-9
     with pytest.raises(ValueError, match=r"differs in the rows"):
-        compare(before, after, checkpoint=path, **OPTIONS)
+        compare(before, after, config=Config(checkpoint=path), **OPTIONS)
 
 
 @pytest.mark.parametrize("damage", ["cut", "flip", "other"])
 def test_a_damaged_file_is_refused(damage, tmp_path):
     path = tmp_path / "run.npz"
-    compare(*tables(), checkpoint=path, **OPTIONS)
+    compare(*tables(), config=Config(checkpoint=path), **OPTIONS)
     content = bytearray(path.read_bytes())
     if damage == "cut":
         content = content[: len(content) // 2]
@@ -82,14 +82,14 @@ def test_a_damaged_file_is_refused(damage, tmp_path):
     path.write_bytes(content)
     advice = "it is another file and stays as it is" if damage == "other" else "delete it to start anew"
     with pytest.raises(ValueError, match=advice):
-        compare(*tables(), checkpoint=path, **OPTIONS)
+        compare(*tables(), config=Config(checkpoint=path), **OPTIONS)
 
 
 def test_what_cannot_be_repeated_is_refused(tmp_path):
     with pytest.raises(ValueError, match="needs a number as random_state"):
-        compare(*tables(), checkpoint=tmp_path / "a.npz", random_state=None)
+        compare(*tables(), random_state=None, config=Config(checkpoint=tmp_path / "a.npz"))
     with pytest.raises(ValueError, match="cannot be combined"):
-        compare(*tables(), checkpoint=tmp_path / "a.npz", time_budget=5)
+        compare(*tables(), config=Config(checkpoint=tmp_path / "a.npz", time_budget=5))
     assert os.listdir(tmp_path) == []
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from princdiff import SPARDA, auto_choices, compare, compare_groups, deadline, relax, time_budget
+from princdiff import SPARDA, Config, auto_choices, compare, compare_groups, deadline, relax, time_budget
 from princdiff import comparison_steps as steps
 from princdiff.data.labels import Labels
 from princdiff.data.problem import Design, Problem, Run
@@ -189,7 +189,7 @@ def test_a_test_obeys_its_part_of_the_budget(monkeypatch, clock, each):
     X, y = table(2000)
     done = paid_tests(monkeypatch, clock, each)
     begin = clock.now
-    result = compare(X, groups=y, select=False, time_budget=20)
+    result = compare(X, groups=y, config=Config(time_budget=20))
     assert clock.now - begin <= 20
     cut = [note for note in result.notes if "time budget" in note]
     if each * 2000 * 1000 < 5:
@@ -232,18 +232,18 @@ def test_selection_does_with_less(monkeypatch, clock):
 
     monkeypatch.setattr(steps, "select", select)
     paid_tests(monkeypatch, clock, 1e-6)
-    result = compare(X, groups=y, time_budget=20)
+    result = compare(X, groups=y, config=Config(time_budget=20))
     assert tried == [(True, 999), (False, 199)]
     assert "time budget: pairs of columns were not tested" in result.notes
     assert result.selected == ["x2"]
     monkeypatch.setattr(steps, "select", lambda *_: clock.pay(1e9))
-    result = compare(X, groups=y, time_budget=20)
+    result = compare(X, groups=y, config=Config(time_budget=20))
     assert not result.selection.made and "time budget was used up" in result.selection.control
 
 
 def test_no_time_at_all():
     X, y = table(200)
-    result = compare(X, groups=y, time_budget=1e-6)
+    result = compare(X, groups=y, config=Config(time_budget=1e-6))
     assert np.isnan(result.pvalue) and result.selected == []
     assert str(result).startswith("The groups 0 and 1 were not tested.")
     assert any("no test was made" in note for note in result.notes)
@@ -255,7 +255,7 @@ def test_pairs_of_groups_share_the_budget(monkeypatch, clock):
     frame = pd.DataFrame(rng.normal(size=(400, 2)), columns=["a", "b"]).assign(g=np.arange(400) % 4)
     done = paid_tests(monkeypatch, clock, 1e-4)
     begin = clock.now
-    result = compare_groups(frame, groups="g", select=False, time_budget=30)
+    result = compare_groups(frame, groups="g", config=Config(time_budget=30))
     assert clock.now - begin <= 30
     # The last of the six comparisons had as much as the first.
     assert len(result.results) == 6 and done[-1][1] >= done[1][1] > 19
@@ -280,13 +280,13 @@ def test_long_tests_are_announced(clock, caplog):
 
 def test_only_a_test_of_any_length_is_announced(monkeypatch, caplog):
     X, y = table(200)
-    compare(X, groups=y, select=False, n_permutations=199)
+    compare(X, groups=y, n_permutations=199)
     assert not caplog.text
     monkeypatch.setattr(auto_choices, "LONG", 0.0)
-    compare(X, groups=y, select=False, n_permutations=199)
+    compare(X, groups=y, n_permutations=199)
     assert caplog.text.count("(199 permutations)") == 1
     caplog.clear()
-    compare(X, groups=y, select=False, n_permutations=199, time_budget=600)
+    compare(X, groups=y, n_permutations=199, config=Config(time_budget=600))
     assert not caplog.text
 
 
@@ -295,7 +295,7 @@ def test_a_run_that_was_cut_short_does_not_claim_a_difference(monkeypatch, clock
     monkeypatch.setattr(
         time_budget, "_permuted", lambda problem, run, count, watch=None: paid(clock, problem, run, count)
     )
-    result = compare(X, groups=y, select=False, time_budget=20)
+    result = compare(X, groups=y, config=Config(time_budget=20))
     assert result.test.n_permutations == 19 and result.pvalue == 0.05
     assert "was not decided in time: 19 of 999 permutations" in str(result).replace("\n", " ")
     assert "differ (p" not in str(result)

@@ -244,7 +244,7 @@ def test_threads(table):
 def test_tables_change_places(table):
     X, y, seed = table
     a, b = X[y == 0], X[y == 1]
-    options = {"n_permutations": 19, "select": False, "random_state": seed % 1000, "n_features": 1}
+    options = {"n_permutations": 19, "random_state": seed % 1000, "n_features": 1}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         first, second = compare(a, b, **options), compare(b, a, **options)
@@ -259,7 +259,7 @@ def test_own_rows_are_at_distance_zero(table):
     X, y, _ = table
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        result = compare(X, groups=y, n_permutations=0, select=False, random_state=0)
+        result = compare(X, groups=y, n_permutations=0, random_state=0)
         for group in np.unique(y):
             scored = result.score(X[y == group])
             own = scored[scored["group"] == str(group)]
@@ -361,6 +361,6 @@ def test_damaged_tables_are_read_or_refused(tmp_path_factory, data):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compare(path, groups="g", n_permutations=0, select=False, n_features=1)
+            compare(path, groups="g", n_permutations=0, n_features=1)
     except (ValueError, KeyError) as error:
         assert len(str(error)) > 10

@@ -7,7 +7,7 @@ import pytest
 from princdiff import compare, compare_groups
 from princdiff.labellings.pvalues import adjusted_pvalues
 
-OPTIONS = {"n_permutations": 39, "select": False, "n_features": 1}
+OPTIONS = {"n_permutations": 39, "n_features": 1}
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_arrays_and_weights(table):
     [
         ({"against": "all"}, "against"),
         ({"adjustment": "bonferroni"}, "adjustment"),
-        ({"colour": "red"}, "does not know colour="),
+        ({"colour": "red"}, "no parameter .colour."),
         ({"groups": np.repeat(["a", "b"], 45)}, "use princdiff.compare"),
         ({"groups": np.repeat(["a", "b", "rest"], 30), "against": "rest"}, "rename it"),
     ],

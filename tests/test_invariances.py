@@ -94,7 +94,7 @@ def test_storage_and_precision(call):
 def test_two_tables_change_places(kind):
     X, y = table(kind)
     first, second = X[y == 0], X[y == 1]
-    options = {"n_permutations": 39, "random_state": 0, "select": False}
+    options = {"n_permutations": 39, "random_state": 0}
     one, other = compare(first, second, **options), compare(second, first, **options)
     assert one.pvalue == other.pvalue
     assert one.effect == pytest.approx(other.effect, abs=1e-3)
@@ -129,7 +129,7 @@ def test_what_changes_nothing(of_people, change):
 
 
 def test_a_result_has_the_columns_as_the_table_had_them():
-    table, options = people(0), {"groups": "group", "n_permutations": 39, "certify": False}
+    table, options = people(0), {"groups": "group", "n_permutations": 39}
     names = list(table.columns.drop("group"))
     result, other = compare(table, **options), compare(table[table.columns[::-1]], **options)
     assert [coding.column for coding in result.codings] == names

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 
-from princdiff import compare, open_rows
+from princdiff import Config, compare, open_rows
 from princdiff.cli.main import main
 from princdiff.tables import large_tables, prepare
 
@@ -66,7 +66,7 @@ def in_sums(result):
 
 def test_sums_of_files_show_what_rows_in_memory_do(folder):
     options = {"groups": "month", "missing": "impute", "n_permutations": 99}
-    ours = quiet(compare, folder, memory=BUDGET, **options)
+    ours = quiet(compare, folder, config=Config(memory=BUDGET), **options)
     theirs = quiet(compare, table(), **options)
     assert in_sums(ours) and not in_sums(theirs)
     assert ours.pvalue == theirs.pvalue == 0.01
@@ -87,7 +87,7 @@ def test_a_dask_frame_is_read_or_summed_up_where_it_lies():
     options = {"groups": "month", "missing": "impute"}
     small = quiet(prepare, frame, **options)
     np.testing.assert_array_equal(small.rows, quiet(prepare, table(), **options).rows)
-    large = quiet(compare, frame, memory=BUDGET, n_permutations=99, **options)
+    large = quiet(compare, frame, n_permutations=99, config=Config(memory=BUDGET), **options)
     assert in_sums(large) and {"amount", "late"} <= set(large.selected_columns)
 
 
@@ -102,9 +102,9 @@ def test_rows_of_numbers_out_of_core(kind, tmp_path):
         "memmap": lambda: np.load(tmp_path / "rows.npy", mmap_mode="r"),
         "dask": lambda: dask.array.from_array(rows, chunks=(3000, 5)),
     }[kind]()
-    result = compare(source, groups=groups, memory=BUDGET, n_permutations=99)
+    result = compare(source, groups=groups, n_permutations=99, config=Config(memory=BUDGET))
     assert in_sums(result) and result.selected == ["x3"]
-    assert not in_sums(compare(source, groups=groups, memory=10**9, n_permutations=19, select=False))
+    assert not in_sums(compare(source, groups=groups, n_permutations=19, config=Config(memory=10**9)))
 
 
 @pytest.mark.parametrize(("kind", "sparse"), [("h5ad", True), ("zarr", False), ("backed", True)])
@@ -129,7 +129,12 @@ def test_cells_of_a_file(kind, sparse, tmp_path, monkeypatch):
         assert scipy.sparse.issparse(prepare(source, groups="condition", memory=BUDGET).rows)
         # As if there were more of them.
         monkeypatch.setattr(large_tables, "SPARSE_COPIES", 100)
-    options = {"groups": "condition", "memory": BUDGET, "n_permutations": 99, "random_state": 1}
+    options = {
+        "groups": "condition",
+        "config": Config(memory=BUDGET),
+        "n_permutations": 99,
+        "random_state": 1,
+    }
     result = compare(source, **options)
     assert in_sums(result) and result.selected == ["gene2"]
     assert set(result.table["column"]) == set(cells.var_names)
@@ -173,11 +178,11 @@ def test_long_text_is_summed_up_or_read_by_rows(tmp_path, monkeypatch):
 
 def test_errors_name_what_is_wrong(folder, tmp_path):
     with pytest.raises(ValueError, match=r"'amount' has \d+ missing values"):
-        quiet(compare, folder, groups="month", memory=BUDGET)
+        quiet(compare, folder, groups="month", config=Config(memory=BUDGET))
     with pytest.raises(ValueError, match=r"12000 rows of 10 columns, which take about 14\.4 MB .* memory="):
-        compare(folder, groups="month", memory=BUDGET, covariates="items", missing="impute")
+        compare(folder, groups="month", covariates="items", missing="impute", config=Config(memory=BUDGET))
     with pytest.raises(ValueError, match="memory must be a number of bytes"):
-        compare(folder, groups="month", memory="much")
+        compare(folder, groups="month", config=Config(memory="much"))
     with pytest.raises(FileNotFoundError, match="no file matches"):
         compare(str(tmp_path / "*.parquet"), groups="month")
     pd.DataFrame({"month": ["May"], "other": [1.0]}).to_parquet(tmp_path / "c.parquet")
@@ -187,7 +192,7 @@ def test_errors_name_what_is_wrong(folder, tmp_path):
     frame.loc[5, "delay"] = np.inf
     frame.to_parquet(tmp_path / "infinite.parquet")
     with pytest.raises(ValueError, match="'delay' has infinite values"):
-        compare(tmp_path / "infinite.parquet", groups="month", memory=1_900_000)
+        compare(tmp_path / "infinite.parquet", groups="month", config=Config(memory=1_900_000))
 
 
 def test_the_command_line_takes_the_files_of_one_table(folder, capsys, monkeypatch):

@@ -14,9 +14,9 @@ ROOT = Path(princdiff.__file__).parent
 # From the ground up; a room may import from its own layer and from those below. data, divergences
 # and kernels know each other (labels, names of divergences); among their modules there is no circle.
 LAYERS = [
-    {"caught_warnings", "deadline", "extras", "files", "options", "parallel", "printable", "progress"},
+    {"caught_warnings", "deadline", "extras", "files", "parallel", "printable", "progress"},
     {"datasets", "resume"},
-    {"data", "divergences", "kernels"},
+    {"data", "divergences", "kernels", "options"},
     {"relaxation", "tables", "auto_choices", "findings"},
     {"solvers"},
     {"labellings"},

@@ -1,10 +1,15 @@
 """Messages call options as who reads them does, and never touch what users' files hold."""
 
+import inspect
+import typing
+from typing import Any
+
 import pandas as pd
 import pytest
 
+from princdiff import compare, compare_batches, compare_groups, equivalent, find_regions
 from princdiff.cli.main import main
-from princdiff.options import as_flags, option
+from princdiff.options import CompareOptions, Config, as_flags, option, table
 
 UGLY = ["error='x'", "groups=north", "exclude=['a']", "missing='drop'"]
 
@@ -23,4 +28,29 @@ def test_a_column_that_looks_like_an_option_keeps_its_name(name, tmp_path, capsy
 def test_outside_of_the_command_line_options_are_arguments_again():
     with as_flags(), pytest.raises(ValueError, match="--time-budget"):
         raise ValueError(option("time_budget"))
-    assert option("time_budget") == "time_budget="
+    assert option("time_budget") == "config=Config(time_budget=...)"
+
+
+def test_the_signature_of_compare_is_the_table():
+    """Names, defaults and types stand in the signature for editors; nothing may differ from the table."""
+    parameters = dict(list(inspect.signature(compare).parameters.items())[2:])
+    assert len(parameters) + 2 <= 20
+    assert {name: one.default for name, one in parameters.items()} == {
+        name: known.default for name, known in table(CompareOptions).items()
+    }
+    assert {name: one.default for name, one in inspect.signature(Config).parameters.items()} == {
+        name: known.default for name, known in table(Config).items()
+    }
+    given, declared = typing.get_type_hints(compare), typing.get_type_hints(CompareOptions)
+    assert [name for name in declared if declared[name] not in (Any, given[name])] == []
+
+
+def test_every_default_keeps_its_own_rule():
+    for known in [*table(CompareOptions).values(), *table(Config).values()]:
+        assert known.rule.allows(known.default), known
+
+
+@pytest.mark.parametrize("function", [compare_groups, compare_batches, equivalent, find_regions])
+def test_an_option_that_moved_says_where_to(function):
+    with pytest.raises(TypeError, match=r"no parameter 'n_jobs'; give config=Config\(n_jobs=\.\.\.\)"):
+        function([], n_jobs=2)

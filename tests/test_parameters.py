@@ -75,14 +75,14 @@ def cells():
 @cache
 def several():
     X, _ = rows_and_groups()
-    options = {"n_permutations": 19, "n_features": 1, "select": False}
+    options = {"n_permutations": 19, "n_features": 1}
     return princdiff.compare_groups(X, groups=np.repeat(list("abc"), 8), **options)
 
 
 @cache
 def over_time():
     X, _ = rows_and_groups()
-    options = {"n_permutations": 19, "n_features": 1, "select": False}
+    options = {"n_permutations": 19, "n_features": 1}
     return princdiff.compare_batches([X[:12], X[12:]], band=False, **options)
 
 
@@ -104,6 +104,7 @@ NEEDED = {
 }
 # What each function is called with where one parameter is tried.
 FUNCTIONS = {
+    "Config": lambda: plain(princdiff.Config),
     "compare": lambda: plain(princdiff.compare, X=rows_and_groups()[0], groups=rows_and_groups()[1]),
     "compare_groups": lambda: plain(
         princdiff.compare_groups, X=rows_and_groups()[0], groups=np.repeat(list("abc"), 8)
@@ -337,7 +338,6 @@ ALLOWED = {
     "n_jobs": [None, -1],
     "progress": [True],
     "random_state": [None, 0],
-    "rng": [None, 0],
     "checkpoint": [None, "nonsense"],
     "features": [None, "nonsense", ["no", "such"]],
     "exclude": [None, "nonsense", ["no", "such"]],
@@ -377,9 +377,3 @@ def test_numpy_numbers_are_numbers():
     again = princdiff.permutation_test(X, y, n_permutations=9, random_state=0)
     assert found.pvalue == again.pvalue
     assert princdiff.SPARDA(n_features=np.int64(1)).fit(X, y).support_.sum() == 1
-
-
-def test_rng_beside_the_default_seed():
-    X, y = rows_and_groups()
-    found = princdiff.compare(X, groups=y, rng=3, n_permutations=9, select=False)
-    assert found == princdiff.compare(X, groups=y, random_state=3, n_permutations=9, select=False)

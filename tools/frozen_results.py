@@ -91,7 +91,7 @@ def analyses() -> dict[str, Callable[[], Any]]:
         ).to_dict(),
         "compare mixed": lambda: princdiff.compare(table, groups="year", missing="impute", **test).to_dict(),
         "compare directions": lambda: princdiff.compare(
-            X, groups=y, n_components=2, show_rows=2, **test
+            X, groups=y, n_components=2, config=princdiff.Config(show_rows=2), **test
         ).to_dict(),
         "page": lambda: len(render(princdiff.compare(table, groups="year", missing="drop", **test))),
         "groups": lambda: princdiff.compare_groups(X3, groups=y3, **test).to_dict(),

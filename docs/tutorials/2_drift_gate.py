@@ -132,10 +132,7 @@ print("exit code:", code)
 # rows and corrected for chance, so it is close to zero when nothing has changed. How close? Simulate pairs of
 # months that do not differ:
 
-usual = [
-    princdiff.compare(month(), month(), missing="impute", n_permutations=0, select=False).effect
-    for _ in range(8)
-]
+usual = [princdiff.compare(month(), month(), missing="impute", n_permutations=0).effect for _ in range(8)]
 print("no change:", np.round(np.sort(usual), 2))
 print("march:    ", round(changed.effect, 2))
 

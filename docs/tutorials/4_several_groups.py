@@ -64,7 +64,7 @@ result.plot_weights(component=1, top=8, ax=axes[1])
 #
 # ``compare_groups`` compares every pair of groups and adjusts the p-values for the number of pairs (Holm):
 
-pairs = princdiff.compare_groups(table, groups="cultivar", n_permutations=99, certify=False)
+pairs = princdiff.compare_groups(table, groups="cultivar", n_permutations=99)
 pairs
 
 # %%

@@ -9,11 +9,20 @@ from princdiff.caught_warnings import silence_flag_of_products as _silence_flag_
 
 if _typing.TYPE_CHECKING:
     from princdiff import get, pl, tl
+    from princdiff.batches import (
+        BatchesResult,
+        EquivalenceResult,
+        Watch,
+        assert_no_drift,
+        compare_batches,
+        equivalent,
+    )
     from princdiff.comparison import compare
     from princdiff.data.opening import open_rows
     from princdiff.estimators import PDA, SPARDA
     from princdiff.group_pairs import compare_groups
     from princdiff.kernels.show_config import show_config
+    from princdiff.options import Config
     from princdiff.paired import PairedPDA, paired_test
     from princdiff.profiles import Profile, load_profile, profile
     from princdiff.regions import RegionsResult, find_regions
@@ -33,6 +42,7 @@ _silence_flag_of_products()
 
 # Where each public name lives. They are imported when first used, so that the command line starts at once.
 _HOME = {
+    "Config": "options",
     "compare": "comparison",
     "compare_batches": "batches",
     "BatchesResult": "batches",
@@ -77,6 +87,7 @@ __all__ = [
     "PDA",
     "SPARDA",
     "BatchesResult",
+    "Config",
     "DifferenceResult",
     "EquivalenceResult",
     "GroupsResult",

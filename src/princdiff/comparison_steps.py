@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,6 @@ _KEPT_OPTIONS = (
     "n_permutations",
     "quick",
     "certify",
-    "select",
     "error",
 )
 
@@ -164,7 +163,7 @@ class Comparison:
     def _first_look(self) -> Iterator[None]:
         """What single columns say, for people who look on, while the rest is worked out."""
         options, looks = self.options, self.how.progress and not self.budget.limited
-        tests = options.select and options.n_permutations and options.scale != "within"
+        tests = options.n_permutations and options.scale != "within"
         if not (looks and tests) or options.quick or isinstance(self.problem.rows, RowChunks):
             yield
             return
@@ -403,8 +402,8 @@ class Comparison:
 
     def _select(self, pvalue: float) -> tuple[pd.DataFrame, SelectionPart, pd.DataFrame]:
         """Features that differ, with error control, and pairs that go together differently."""
-        if not self.options.select or np.isnan(pvalue):
-            return self._untested("not asked for" if not self.options.select else "no test was made")
+        if np.isnan(pvalue):
+            return self._untested("no test was made")
         options = SelectionOptions(
             n_permutations=max(self.options.n_permutations, FEWEST_NAMING),
             error=self.options.error,
@@ -618,10 +617,14 @@ class Options:
     quick: bool = False
     permute: str = "auto"
     certify: bool | str = "auto"
-    select: bool = True
     error: str = "fwer"
     show_rows: int = 0
     checkpoint: str | Path | None = None
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Options:
+        """Those of all options that were settled."""
+        return cls(**{field.name: given[field.name] for field in fields(cls) if field.name in given})
 
     def to_dict(self) -> dict[str, Any]:
         """The options as plain data; which divergence was chosen is a separate parameter of the result."""

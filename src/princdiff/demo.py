@@ -15,6 +15,7 @@ from sklearn.datasets import load_breast_cancer
 
 from princdiff.comparison import compare
 from princdiff.files import replacing
+from princdiff.options import Config
 from princdiff.result import DifferenceResult
 from princdiff.show.screen import Screen
 from princdiff.show.terminal import answer
@@ -27,9 +28,8 @@ def main(n_permutations: int = 999) -> None:
     table, groups = breast_cancer()
     print(f"Breast cancer: {len(table)} tumours, {table.shape[1]} measurements, malignant against benign.")
     print(f"Comparing them, with {n_permutations} permutations: a few seconds.\n", flush=True)
-    result = compare(
-        table, groups=groups, n_permutations=n_permutations, n_jobs=-1, progress=sys.stderr.isatty()
-    )
+    config = Config(n_jobs=-1, progress=sys.stderr.isatty())
+    result = compare(table, groups=groups, n_permutations=n_permutations, config=config)
     print("\n".join(answer(result, Screen.of(sys.stdout))))
     FOLDER.mkdir(exist_ok=True)
     print(f"\nPicture: {draw(result, FOLDER / 'breast-cancer.png')}")

@@ -2,45 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+import typing
+from dataclasses import replace
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
 
 from princdiff.caught_warnings import caught_warnings, warn_again
-from princdiff.comparison import check_options, compare_prepared, compare_profile
+from princdiff.comparison import asked_of, compare_prepared, compare_profile, run_of
 from princdiff.comparison_steps import Clock, Options
 from princdiff.data import parameters
 from princdiff.data.parameters import Choice
-from princdiff.data.problem import Run
-from princdiff.data.shared_docs import with_shared_docs
 from princdiff.data.validate import refuse_small_groups
 from princdiff.labellings.pvalues import adjusted_pvalues
+from princdiff.options import PassedOn, settled
 from princdiff.profiles import Profile
 from princdiff.profiles.large_sources import profile_of_sources
 from princdiff.result import DifferenceResult, GroupsResult
 from princdiff.result.groups import LEVEL, REST, times_compared
-from princdiff.tables import Prepared, prepare
-from princdiff.tables.frames import as_list
+from princdiff.tables import Prepared, prepare, reading_of
 
-_READING = (
-    "features", "exclude", "sample_weight", "blocks", "covariates", "missing", "missing_groups", "strict",
-    "min_rows", "dates", "reference",
-)  # fmt: skip
-_RUNNING = ("random_state", "rng", "n_jobs", "time_budget")
+Adjustment = Literal["holm", "benjamini-hochberg", "none"]
 
 
-@with_shared_docs
 def compare_groups(
     X: Any,
     *,
     groups: Any = None,
-    against: str = "each other",
-    adjustment: str = "holm",
-    progress: bool = False,
-    **options: Any,
+    against: Literal["each other", "rest"] = "each other",
+    adjustment: Adjustment = "holm",
+    reference: Any = None,
+    **options: Unpack[PassedOn],
 ) -> GroupsResult:
     """Compare several groups two at a time, with p-values adjusted for their number.
 
@@ -54,7 +48,8 @@ def compare_groups(
         Every pair of groups, or each group against all others together.
     adjustment : {"holm", "benjamini-hochberg", "none"}, default="holm"
         "holm" bounds the chance of any false claim, "benjamini-hochberg" the share of false claims.
-    {progress}
+    reference : str or number, optional
+        The group that the others are compared with.
     **options
         Passed to `princdiff.compare`, which is called once per comparison.
 
@@ -71,30 +66,26 @@ def compare_groups(
     >>> table = pd.DataFrame(rng.normal(size=(90, 2)), columns=["height", "weight"])
     >>> table["site"] = np.repeat(["a", "b", "c"], 30)
     >>> table.loc[table["site"] == "c", "weight"] += 2
-    >>> result = compare_groups(table, groups="site", n_permutations=99, select=False)
+    >>> result = compare_groups(table, groups="site", n_permutations=99)
     >>> result.table.loc[result.table["adjusted"] <= 0.05, ["group", "other", "adjusted"]].values.tolist()
     [['a', 'c', 0.03], ['b', 'c', 0.03]]
     """
     parameters.check(
-        {"against": against, "adjustment": adjustment, "progress": progress},
+        {"against": against, "adjustment": adjustment},
         against=Choice("each other", "rest"),
-        adjustment=Choice("holm", "benjamini-hochberg", "none"),
+        adjustment=Choice(*typing.get_args(Adjustment)),
     )
-    _refuse_unknown(options)
-    check_options(options)
-    how = {name: options.pop(name) for name in _RUNNING if name in options}
-    seed = how.pop("random_state", 0 if how.get("rng") is None else None)
-    run = Run.from_options(seed, progress=progress, **how)
-    chosen, reading = _sorted_options(options)
-    settled = {name: value for name, value in {**reading, **vars(chosen)}.items() if name != "reference"}
-    found: Profile | Prepared | None = profile_of_sources(X, None, groups, settled, run)
+    given = settled("compare_groups", {**options, "groups": groups, "reference": reference})
+    chosen, run = Options.of(given), run_of(given)
+    asked = {**asked_of(given), "reference": None}
+    found: Profile | Prepared | None = profile_of_sources(X, None, given, run)
     if found is None:
         with caught_warnings() as caught:
-            found = prepare(X, groups=groups, **reading)
+            found = prepare(X, **reading_of(given))
         warn_again(caught)
         refuse_small_groups(found.codes, found.groups)
-    elif isinstance(found, Profile) and reading.get("reference") is not None:
-        found = found.with_reference(reading["reference"])
+    elif isinstance(found, Profile) and reference is not None:
+        found = found.with_reference(reference)
     names = tuple(found.groups)
     if len(names) < 3:
         raise ValueError(f"found {len(names)} groups; with two groups use princdiff.compare")
@@ -102,13 +93,6 @@ def compare_groups(
         raise ValueError(f'a group is called {REST!r}, which against="rest" uses for the others; rename it')
     numbers = range(len(names))
     pairs = list(combinations(numbers, 2)) if against == "each other" else [(g, None) for g in numbers]
-    asked = {
-        "groups": groups if isinstance(groups, str) else None,
-        "missing": reading.get("missing", "error"),
-        "features": reading.get("features"),
-        "random_state": seed if isinstance(seed, int) else None,
-        "time_budget": how.get("time_budget"),
-    }
     results: dict[tuple[str, ...], DifferenceResult] = {}
     for number, (g, h) in enumerate(run.bar("comparisons", pairs)):
         own = run.with_share(1 / (len(pairs) - number))
@@ -120,22 +104,6 @@ def compare_groups(
         else:
             results[pair] = compare_prepared(_two_groups(found, g, h), chosen, own, Clock(), asked)
     return GroupsResult(_table(results, adjustment), results, adjustment)
-
-
-def _sorted_options(options: dict[str, Any]) -> tuple[Options, dict[str, Any]]:
-    """What belongs to the comparison, and what to the reading of the table."""
-    reading = {name: options.pop(name) for name in _READING if name in options}
-    reading |= {name: as_list(reading[name]) for name in ("features", "exclude") if name in reading}
-    if "sample_weight" in reading:
-        reading["weights"] = reading.pop("sample_weight")
-    return Options(**options), reading
-
-
-def _refuse_unknown(options: dict[str, Any]) -> None:
-    known = [*(field.name for field in fields(Options)), *_READING, *_RUNNING]
-    unknown = [name for name in options if name not in known]
-    if unknown:
-        raise TypeError(f"compare_groups does not know {unknown[0]}=; there are {', '.join(known)}")
 
 
 def _two_groups(prepared: Prepared, group: int, other: int | None) -> Prepared:

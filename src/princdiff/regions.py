@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from princdiff.comparison import check_options
 from princdiff.data import parameters
 from princdiff.data.problem import Run
 from princdiff.data.row_keys import row_keys, shuffled_members
-from princdiff.data.shared_docs import with_shared_docs
+from princdiff.options import CompareOptions, settled
 from princdiff.printable import short_repr
 from princdiff.selection.regions import Condition, Conditions, judged, regions_of
-from princdiff.tables import Prepared, prepare
+from princdiff.tables import Prepared, prepare, reading_of
 from princdiff.words.readable_figures import number, percentages
 
-_READING = {"features", "exclude", "missing", "missing_groups", "dates", "strict", "reference"}
+_KNOWN = ("groups", "reference", "features", "exclude", "missing", "random_state", "config")
 # Rows of a half in which regions are looked for: more find the same ones.
 _MOST_SEARCHED = 20_000
 # Rows of each group without which there is nothing to halve.
@@ -111,17 +110,13 @@ class RegionsResult:
         return "\n".join([*map(str, self.significant), how])
 
 
-@with_shared_docs
 def find_regions(
     X: Any,
     Y: Any = None,
     *,
-    groups: Any = None,
     n_regions: int = 3,
     alpha: float = 0.05,
-    random_state: Any = 0,
-    rng: Any = None,
-    **options: Any,
+    **options: Unpack[CompareOptions],
 ) -> RegionsResult:
     """Find regions of a table that hold more of one of two groups, in words of at most two columns.
 
@@ -129,18 +124,13 @@ def find_regions(
     ----------
     X, Y : path, DataFrame (pandas or polars), array, sparse matrix, AnnData
         Two tables with the same columns, or one table and ``groups``.
-    groups : str or array of shape (n_rows,), optional
-        Column that holds the two groups, or a label for each row.
     n_regions : int, default=3
         Regions at most.
     alpha : float, default=0.05
         Level.
-    random_state : int, RandomState, Generator or None, default=0
-        Seed of the halves.
-    {rng}
     **options
-        How the tables are read, as in `compare`: features, exclude, missing, missing_groups, dates, strict,
-        reference.
+        As of `compare`: groups, reference, features, exclude, missing, random_state (of the halves), and of
+        config what says how tables are read: dates, strict, min_rows.
 
     Returns
     -------
@@ -172,22 +162,11 @@ def find_regions(
     >>> found.significant[0].name
     'age above 64 and smoker = yes'
     """
-    parameters.check(
-        locals(),
-        default_seed=0,
-        X=parameters.Data(),
-        Y=parameters.Data(),
-        n_regions=parameters.Whole(1),
-        options=parameters.Data(),
-    )
-    unknown = sorted(set(options) - _READING)
-    if unknown:
-        known = ", ".join(sorted(_READING))
-        raise TypeError(f"find_regions has no {unknown[0]}; what it passes on are {known}")
-    check_options(options)
-    prepared = prepare(X, Y, groups=groups, **options)
+    parameters.check({"n_regions": n_regions, "alpha": alpha}, n_regions=parameters.Whole(1))
+    given = settled("find_regions", options, _KNOWN)
+    prepared = prepare(X, Y, **reading_of(given))
     _refuse(prepared)
-    run = Run.from_options(random_state if rng is None else None, None, False, rng=rng)
+    run = Run.from_options(given.get("random_state", 0))
     keys = row_keys(prepared.rows)
     members = shuffled_members(keys, prepared.codes, 2, run.seed_for("halves"))
     searched = np.concatenate([own[: min(len(own) // 2, _MOST_SEARCHED // 2)] for own in members])

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from princdiff import compare, compare_batches
+from princdiff import Config, compare, compare_batches
 from princdiff.labellings.pvalues import adjusted_pvalues
 
 
@@ -151,7 +151,9 @@ def test_bad_arguments(arguments, message):
 
 def test_same_result_with_more_threads():
     table = made_up(3, 60)
-    one, two = (compare_batches(table, time="day", n_permutations=49, n_jobs=jobs) for jobs in (1, 2))
+    one, two = (
+        compare_batches(table, time="day", n_permutations=49, config=Config(n_jobs=jobs)) for jobs in (1, 2)
+    )
     pd.testing.assert_frame_equal(one.frame, two.frame)
     assert one.band == two.band
 
@@ -163,7 +165,7 @@ def test_false_alarms_over_all_batches():
         rng = np.random.default_rng(seed)
         batches = [rng.normal(size=(20, 2)) for _ in range(3)]
         found = compare_batches(
-            batches, n_permutations=59, band=False, select=False, n_features=1, certify=False
+            batches, n_permutations=59, band=False, n_features=1, config=Config(certify=False)
         )
         alarms += found.began is not None
     assert stats.binomtest(alarms, 20, 0.05, alternative="greater").pvalue > 0.01

@@ -121,8 +121,6 @@ def test_demo(monkeypatch):
         (["--covariates", "age,height"], {"covariates": ["age", "height"]}),
         (["--weights", "mass"], {"sample_weight": "mass"}),
         (["--missing", "impute"], {"missing": "impute"}),
-        ([], {"missing_groups": "error"}),
-        (["--missing-groups", "drop"], {"missing_groups": "drop"}),
         (["--reference", "b"], {"reference": "b"}),
         (["--strict"], {"strict": True}),
         (["--min-rows", "30"], {"min_rows": 30}),
@@ -135,7 +133,8 @@ def test_options_reach_compare(asked, options, expected, capsys):
     assert main(["compare", "both.csv", "--groups", "arm", *options]) == 0
     (args, kwargs), *_ = asked
     assert args == ("both.csv", None) and kwargs["groups"] == "arm"
-    assert {name: kwargs[name] for name in expected} == expected
+    given = {**kwargs, **vars(kwargs["config"])}
+    assert {name: given[name] for name in expected} == expected
 
 
 @pytest.mark.parametrize(

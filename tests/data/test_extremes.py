@@ -174,12 +174,12 @@ def test_weights_of_any_size():
     weights = rng.uniform(0.5, 2.0, 60)
     expected = permutation_test(rows(), Y, sample_weight=weights, n_permutations=19, random_state=0)
     bound = relax(rows(), Y, sample_weight=weights, random_state=0).upper_bound
-    effect = compare(rows(), groups=Y, sample_weight=weights, n_permutations=0, select=False).effect
+    effect = compare(rows(), groups=Y, sample_weight=weights, n_permutations=0).effect
     for size in (2.0**1022, 2.0**-1000):
         found = permutation_test(rows(), Y, sample_weight=weights * size, n_permutations=19, random_state=0)
         np.testing.assert_array_equal(found.values, expected.values)
         assert relax(rows(), Y, sample_weight=weights * size, random_state=0).upper_bound == bound
-        again = compare(rows(), groups=Y, sample_weight=weights * size, n_permutations=0, select=False)
+        again = compare(rows(), groups=Y, sample_weight=weights * size, n_permutations=0)
         assert again.effect == effect
 
 

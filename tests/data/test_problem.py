@@ -233,13 +233,13 @@ def test_rows_out_of_core_stay_there(tmp_path):
 
 def test_streams_of_random_numbers():
     run = Run.from_options(5)
-    assert run.rng("folds").integers(2**40) == Run.from_options(rng=5).rng("folds").integers(2**40)
+    assert run.rng("folds").integers(2**40) == Run.from_options(5).rng("folds").integers(2**40)
     draws = {purpose: run.rng(purpose).random() for purpose in ("", "folds", "starts", "splits")}
     assert len(set(draws.values())) == 4
     assert Run.from_options(6).rng("folds").random() != draws["folds"]
     generator = np.random.default_rng(3)
     assert Run.from_options(generator).seed == int(np.random.default_rng(3).integers(2**31))
-    assert Run.from_options(rng=generator).seed != Run.from_options(rng=np.random.default_rng(3)).seed
+    assert Run.from_options(generator).seed != Run.from_options(np.random.default_rng(3)).seed
     state = np.random.RandomState(1)
     assert Run.from_options(state).seed == Run.from_options(1).seed
 
@@ -247,11 +247,9 @@ def test_streams_of_random_numbers():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"random_state": 1, "rng": 2}, "rng or random_state, not both"),
-        ({"rng": np.random.RandomState(0)}, "rng must be a whole number from 0"),
         ({"random_state": "x"}, "random_state must be a whole number from 0"),
         ({"random_state": -1}, "random_state must be a whole number from 0"),
-        ({"rng": 1.5}, "rng must be a whole number from 0"),
+        ({"random_state": 1.5}, "random_state must be a whole number from 0"),
     ],
 )
 def test_seeds_that_are_none(options, message):

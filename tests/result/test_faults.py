@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from princdiff import compare, load
+from princdiff import Config, compare, load
 from princdiff.findings import Fault, FaultKind
 from princdiff.result.faults import faults
 from princdiff.tables import prepare
@@ -31,11 +31,11 @@ def people(seed, n_rows=500):
     return table[:n_rows], table[n_rows:].reset_index(drop=True), rng
 
 
-def differing(before, after, dates=None):
+def differing(before, after, dates="skip"):
     """The comparison, with groups that have names."""
     table = pd.concat([before.assign(when="april"), after.assign(when="may")], ignore_index=True)
     table = table if dates else table.drop(columns="seen")
-    return compare(table, groups="when", n_permutations=99, **({"dates": dates} if dates else {}))
+    return compare(table, groups="when", n_permutations=99, config=Config(dates=dates))
 
 
 def exchanged(table, rng):

@@ -16,7 +16,7 @@ from princdiff import GroupsResult, compare_groups, load
 from princdiff.group_pairs import _table
 from princdiff.show.group_pages import groups_html
 
-OPTIONS = {"n_permutations": 59, "n_features": 1, "certify": False}
+OPTIONS = {"n_permutations": 59, "n_features": 1}
 NASTY = "</script><b>&\u202e$x$"
 
 
@@ -198,6 +198,6 @@ def test_a_notebook_shows_the_comparisons(pairs, rest):
 
 
 def test_without_a_test(table):
-    result = compare_groups(table, groups="site", **{**OPTIONS, "n_permutations": 0, "select": False})
+    result = compare_groups(table, groups="site", **{**OPTIONS, "n_permutations": 0})
     assert result.headline == "3 comparisons were made and none was tested."
     assert "not tested" in result._repr_html_()

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from princdiff import compare
+from princdiff import Config, compare
 from princdiff.data.problem import Design, Problem
 from princdiff.result import held_out
 from princdiff.result.effects import Effect
@@ -127,7 +127,7 @@ def test_a_comparison_of_donors_has_an_interval_of_donors(n_donors):
     donor = np.repeat(np.arange(2 * n_donors), 20)
     codes = (donor >= n_donors).astype(np.uint8)
     rows = rng.normal(size=(len(donor), 4)) + rng.normal(size=(2 * n_donors, 4))[donor]
-    options = {"groups": codes, "n_permutations": 0, "select": False, "random_state": 0}
+    options = {"groups": codes, "n_permutations": 0, "random_state": 0}
     found, of_rows = compare(rows, blocks=donor, **options), compare(rows, **options)
     widths = [high - low for low, high in (found.effect_interval, of_rows.effect_interval)]
     assert found.effect < of_rows.effect
@@ -141,9 +141,8 @@ def test_the_interval_begins_at_zero_where_nothing_differs():
             RNG([4, seed]).normal(size=(200, 3)),
             groups=np.repeat([0, 1], 100),
             n_permutations=0,
-            select=False,
-            certify=False,
             random_state=seed,
+            config=Config(certify=False),
         )
         above += found.effect_interval[0] > 0
     assert above <= 3

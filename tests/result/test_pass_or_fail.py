@@ -19,7 +19,7 @@ def test_a_test_that_is_too_small_decides_nothing(rule):
 
 
 def test_columns_that_were_not_tested_are_not_small():
-    result = compare(*groups(60, 2.0), n_permutations=99, select=False)
+    result = compare(*groups(60, 2.0), n_permutations=99)
     assert decide(result, 0.05).outcome == "failed"
     found = decide(result, 0.05, min_column_effect=0.2)
     assert (found.outcome, found.exit_code) == ("undecided", 2)

@@ -17,7 +17,7 @@ QUICK = {"n_permutations": 99, "random_state": 0}
 
 @pytest.fixture(scope="module")
 def compared():
-    return princdiff.compare(X, groups=Y, certify=False, **QUICK)
+    return princdiff.compare(X, groups=Y, config=princdiff.Config(certify=False), **QUICK)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,12 @@ def two_groups(seed: int = 0, n_rows: int = 60) -> tuple[pd.DataFrame, pd.DataFr
 def test_typical_rows_lie_in_the_middle_and_the_others_beyond_all_of_their_group():
     before, after = two_groups()
     result = princdiff.compare(
-        before, after, show_rows=2, n_permutations=19, n_features=1, features=["age", "height"]
+        before,
+        after,
+        n_permutations=19,
+        n_features=1,
+        features=["age", "height"],
+        config=princdiff.Config(show_rows=2),
     )
     where, tables = result.rows.where, {"X": before, "Y": after}
     assert where.groupby(["group", "side"], sort=False).size().tolist() == [2, 2, 2, 2]
@@ -39,7 +44,7 @@ def test_typical_rows_lie_in_the_middle_and_the_others_beyond_all_of_their_group
 
 def test_values_are_those_of_the_users_rows():
     before, after = two_groups(1)
-    result = princdiff.compare(before, after, show_rows=3, n_permutations=19)
+    result = princdiff.compare(before, after, n_permutations=19, config=princdiff.Config(show_rows=3))
     frame = result.typical_rows()
     assert frame.index.names == ["group", "side", "row"]
     assert frame.columns[0] == "age"
@@ -52,7 +57,7 @@ def test_values_are_those_of_the_users_rows():
 def test_of_groups_that_differ_in_spread_the_wide_one_overlaps_in_the_middle():
     rng = np.random.default_rng(2)
     narrow, wide = rng.normal(size=(200, 1)), 6 * rng.normal(size=(200, 1))
-    result = princdiff.compare(narrow, wide, show_rows=3, n_permutations=19)
+    result = princdiff.compare(narrow, wide, n_permutations=19, config=princdiff.Config(show_rows=3))
     where = result.rows.where
     other = where[where["side"] == OTHER_SIDE]
     assert (np.abs(wide[other.loc[other["group"] == "Y", "row"], 0]) < 2).all()
@@ -62,8 +67,12 @@ def test_of_groups_that_differ_in_spread_the_wide_one_overlaps_in_the_middle():
 def test_the_order_of_rows_does_not_matter():
     before, after = two_groups(3)
     shuffled = before.sample(frac=1, random_state=0)
-    one = princdiff.compare(before, after, show_rows=2, n_permutations=19).typical_rows()
-    other = princdiff.compare(shuffled, after, show_rows=2, n_permutations=19).typical_rows()
+    one = princdiff.compare(
+        before, after, n_permutations=19, config=princdiff.Config(show_rows=2)
+    ).typical_rows()
+    other = princdiff.compare(
+        shuffled, after, n_permutations=19, config=princdiff.Config(show_rows=2)
+    ).typical_rows()
     pd.testing.assert_frame_equal(one.reset_index(drop=True), other.reset_index(drop=True))
     assert (shuffled.index[other.loc["X"].index.get_level_values("row")]).tolist() == (
         one.loc["X"].index.get_level_values("row").tolist()
@@ -81,7 +90,7 @@ def test_a_result_holds_no_rows_unless_asked():
 
 def test_rows_are_saved_and_shown(tmp_path):
     before, after = two_groups()
-    result = princdiff.compare(before, after, show_rows=1, n_permutations=19)
+    result = princdiff.compare(before, after, n_permutations=19, config=princdiff.Config(show_rows=1))
     assert princdiff.load(result.save(tmp_path / "result.json")) == result
     page = result.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Typical rows" in page

@@ -188,9 +188,7 @@ def test_covariates_and_scaling_within_groups_have_the_first_direction_only():
     rng = np.random.default_rng(4)
     rows, y = rng.standard_normal((60, 3)), np.repeat([0, 1], 30)
     rows[30:, 0] += 2
-    adjusted = princdiff.compare(
-        rows, groups=y, covariates=rng.standard_normal(60), n_permutations=99, select=False
-    )
-    within = princdiff.compare(rows, groups=y, scale="within", n_permutations=99, select=False)
+    adjusted = princdiff.compare(rows, groups=y, covariates=rng.standard_normal(60), n_permutations=99)
+    within = princdiff.compare(rows, groups=y, scale="within", n_permutations=99)
     for result in (adjusted, within):
         assert len(result.contrasts) == 1 and result.witness is None

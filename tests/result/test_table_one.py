@@ -6,7 +6,7 @@ import pytest
 
 from princdiff import compare, load
 
-OPTIONS = {"n_permutations": 19, "certify": False, "random_state": 0}
+OPTIONS = {"n_permutations": 19, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_forms_and_files(result, tmp_path):
 
 def test_of_several_groups_the_largest_difference(table):
     three = table.assign(arm=np.tile(["a", "b", "c"], 80), age=table["age"] + np.tile([0, 0, 20], 80))
-    found = compare(three, groups="arm", missing="impute", n_permutations=0, select=False).table1()
+    found = compare(three, groups="arm", missing="impute", n_permutations=0).table1()
     assert float(found.at[("age", ""), "SMD"]) > 1.5
     assert found.at[("age", ""), "adjusted p"] == ""
 
@@ -100,8 +100,6 @@ def test_what_it_cannot_do(table, result):
         result.table1(median=["weight"])
     with pytest.raises(ValueError, match="form must be"):
         result.table1("docx")
-    weighted = compare(
-        table[["age", "arm"]], groups="arm", sample_weight=np.arange(1.0, 241.0), select=False, **OPTIONS
-    )
+    weighted = compare(table[["age", "arm"]], groups="arm", sample_weight=np.arange(1.0, 241.0), **OPTIONS)
     with pytest.raises(ValueError, match="rows with weights"):
         weighted.table1()

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 
-from princdiff import compare
+from princdiff import Config, compare
 from princdiff.result.loading import result_from
 from princdiff.result.telling_columns import number_tells
 from princdiff.words.readable_figures import from_to, number, numbers
@@ -161,7 +161,9 @@ def test_little_is_said_of_measured_values_where_only_the_gaps_differ():
                 "visits": np.where(gaps, np.nan, rng.poisson(3, 2000)),
             }
         )
-        said = compare(frame, groups="group", n_permutations=99, missing="impute", certify=False).columns
+        said = compare(
+            frame, groups="group", n_permutations=99, missing="impute", config=Config(certify=False)
+        ).columns
         assert said["selected"].all()
         assert (said["kind"] == "missing").all()
         both += [change for change in said["change"] if ";" in change]

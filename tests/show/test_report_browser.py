@@ -13,7 +13,7 @@ import pytest
 from made_up import NAMES, NASTY, made_up, mixed
 from page_rules import contrast_faults, focus, structural_faults
 
-from princdiff import compare
+from princdiff import Config, compare
 from princdiff.result.parts import PathPart, TestPart
 from princdiff.tables import Coding
 
@@ -493,7 +493,7 @@ def test_light_and_dark_and_print(opened):
 def test_on_paper_an_interval_is_not_larger_than_what_it_belongs_to(opened):
     rows = np.random.default_rng(0).normal(size=(200, 3))
     rows[100:, 0] += 2.0
-    page = opened(compare(rows[:100], rows[100:], n_permutations=99, certify=False))
+    page = opened(compare(rows[:100], rows[100:], n_permutations=99, config=Config(certify=False)))
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": []})
     sizes = page.execute_script(
         "const size = (element) => parseFloat(getComputedStyle(element).fontSize);"

@@ -103,5 +103,5 @@ def test_one_name_is_a_list_of_one():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=["age", "size", "mass"])
     assert prepare(frame, frame, features="age").features == ("age",)
     assert prepare(frame, frame, exclude="age").features == ("size", "mass")
-    found = compare(frame, groups=[0, 1] * 20, features="size", n_permutations=0, select=False)
+    found = compare(frame, groups=[0, 1] * 20, features="size", n_permutations=0)
     assert list(found.columns["column"]) == ["size"] and found.parameters["features"] == ["size"]

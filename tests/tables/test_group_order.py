@@ -65,9 +65,9 @@ def test_the_reference_turns_signs_and_nothing_else():
 def test_of_two_tables_and_of_several_groups():
     frame = table(["a", "b", "c"])
     one, other = (frame.loc[frame["group"] == name, ["x"]] for name in "ab")
-    found = compare(one, other, reference="Y", n_permutations=0, select=False)
+    found = compare(one, other, reference="Y", n_permutations=0)
     assert list(found.groups) == ["Y", "X"]
-    pairs = compare_groups(frame, groups="group", reference="c", n_permutations=0, select=False)
+    pairs = compare_groups(frame, groups="group", reference="c", n_permutations=0)
     assert list(pairs.results) == [("c", "a"), ("c", "b"), ("a", "b")]
 
 
@@ -75,5 +75,5 @@ def test_groups_of_profiles_have_the_same_order():
     assert in_order_of_names(["z", "after", "before"]) == ["before", "after", "z"]
     found = profile(table(["after", "before"], 300), groups="group")
     assert list(found.groups) == ["before", "after"]
-    options = {"n_permutations": 39, "select": False}
+    options = {"n_permutations": 39}
     assert list(compare(found, reference="after", **options).groups) == ["after", "before"]

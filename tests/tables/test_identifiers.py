@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from princdiff import compare
+from princdiff import Config, compare
 from princdiff.tables.identifiers import recurring_units
 from princdiff.words.wording import opening
 
@@ -104,7 +104,7 @@ def test_numbers_that_are_codes_are_noted():
             "group": np.arange(200) % 2,
         }
     )
-    options = {"groups": "group", "n_permutations": 19, "select": False, "certify": False}
+    options = {"groups": "group", "n_permutations": 19}
     notes = " ".join(compare(table, **options).notes)
     assert "Column 'Postal Code': compared as numbers" in notes and "income" not in notes
     # As advised, it is a category and nothing needs to be said.
@@ -121,12 +121,12 @@ def test_amounts_with_a_long_tail_are_numbers_though_all_differ():
             "account": rng.choice(10**9, 1400, replace=False) + 10**9,
         }
     ).sample(frac=1, random_state=0)
-    result = compare(table, groups=np.arange(1400) % 2, n_permutations=19, select=False, certify=False)
+    result = compare(table, groups=np.arange(1400) % 2, n_permutations=19, config=Config(certify=False))
     assert list(result.columns["column"]) == ["people"] and "'account'" in " ".join(result.notes)
 
 
 def test_many_names_each_of_one_group_name_units_whatever_the_column_is_called():
     country = np.repeat([f"country {number}" for number in range(120)], 12)
     table = pd.DataFrame({"land": country, "income": np.random.default_rng(0).normal(size=1440)})
-    result = compare(table, groups=np.arange(1440) // 720, n_permutations=19, select=False, certify=False)
+    result = compare(table, groups=np.arange(1440) // 720, n_permutations=19, config=Config(certify=False))
     assert "blocks='land'" in " ".join(result.notes)

@@ -27,7 +27,7 @@ def cells(crossed: bool = False) -> anndata.AnnData:
 def told(compare, *arguments, **options) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        compare(*arguments, n_permutations=19, select=False, **options)
+        compare(*arguments, n_permutations=19, **options)
     return [str(warning.message) for warning in caught if "pseudoreplication" in str(warning.message)]
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 from princdiff.batches.equivalence import equivalent
 from princdiff.comparison import compare
+from princdiff.options import CompareOptions
 from princdiff.result.pass_or_fail import decide
 from princdiff.words import wording
 
@@ -19,7 +20,7 @@ def assert_no_drift(
     fail_below: float = 0.01,
     min_effect: float | None = None,
     margin: float | None = None,
-    **options: Any,
+    **options: Unpack[CompareOptions],
 ) -> None:
     """Fail if two tables differ, or if it cannot be shown that nothing moved by more than a margin.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,7 @@ from princdiff.tables.readers import read, stem
 
 # Part of a period that has to be missing at its end for the last one to be called cut.
 _CUT = 0.1
+Period = Literal["hour", "day", "week", "month", "quarter", "year"]
 PERIODS = {"hour": "h", "day": "D", "week": "W", "month": "M", "quarter": "Q", "year": "Y"}
 
 

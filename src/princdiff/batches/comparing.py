@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from inspect import signature
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from princdiff.batches.batch_rows import PERIODS, BatchPlan, plan_in_time, plan_of_list
+from princdiff.batches.batch_rows import BatchPlan, Period, plan_in_time, plan_of_list
 from princdiff.batches.batches_result import LEVEL, SKIPPED, BatchesResult
 from princdiff.batches.over_time import columns_over_time, short_batches
-from princdiff.comparison import check_options, compare
+from princdiff.comparison import compare
 from princdiff.data import parameters
 from princdiff.data.parameters import Choice, Either, Flag, Number, Text
 from princdiff.data.run import Run
 from princdiff.labellings.pvalues import adjusted_pvalues
-from princdiff.options import option
+from princdiff.options import Config, PassedOn, option, settled
 from princdiff.profiles import Profile, load_profile
 from princdiff.profiles.given_profiles import is_profiled, profiled_like
 from princdiff.result import DifferenceResult
@@ -42,11 +42,11 @@ def compare_batches(
     *,
     reference: Any = None,
     time: str | None = None,
-    every: str = "month",
+    every: Period = "month",
     band: bool = True,
     alpha: float = LEVEL,
-    min_effect: float | str | None = None,
-    **options: Any,
+    min_effect: float | Literal["auto"] | None = None,
+    **options: Unpack[PassedOn],
 ) -> BatchesResult:
     """Compare batches of rows with a reference, one after the other.
 
@@ -71,8 +71,8 @@ def compare_batches(
         Effect, in standard deviations, that a batch needs as well to differ; "auto": that of the part of the
         reference that differs most from the rest of it. By default any.
     **options
-        Passed to `compare`: features, missing, n_permutations, random_state ... A time budget is shared out
-        among the comparisons.
+        Passed to `compare`: features, missing, n_permutations, config ... A time budget is shared out among
+        the comparisons.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def compare_batches(
     parameters.check(
         {"time": time, "every": every, "band": band, "alpha": alpha, "min_effect": min_effect},
         time=Either(Text(), None),
-        every=Choice(*PERIODS),
+        every=Choice(*get_args(Period)),
         band=Flag(),
         min_effect=Either(Number(0, closed="low"), "auto", None),
     )
@@ -103,37 +103,36 @@ def compare_batches(
     for name in ("groups", "Y"):
         if name in options:
             raise ValueError(f"compare_batches: the batches are the groups; {name}= cannot be given")
-    unknown = [name for name in options if name not in signature(compare).parameters]
-    if unknown:
-        raise TypeError(f"compare_batches has no parameter {unknown[0]!r}, and neither has compare")
-    check_options(options)
+    settled("compare_batches", options)
     if time is None:
         plan = plan_of_list(batches, reference)
     else:
         plan = plan_in_time(batches, reference, time, every)
-    return _compared(plan, band, alpha, min_effect, options)
+    return _compared(plan, band, alpha, min_effect, dict(options))
 
 
 def _compared(
     plan: BatchPlan, band: bool, alpha: float, min_effect: float | str | None, options: dict[str, Any]
 ) -> BatchesResult:
-    options = dict(options)
+    config = options.get("config") or Config()
     profiled = isinstance(plan.reference, Profile)
     reference: Any = plan.reference if isinstance(plan.reference, Profile) else plan.reference.frame()
     n_reference = plan.reference.n_rows
     # Of a profile no rows are left that could be compared with the rest of it.
     band = band and not profiled
     parts = plan.parts or (_random_parts(n_reference) if band else [])
-    if options.get("time_budget") is not None:
-        options["time_budget"] /= len(plan.batches) + (len(parts) if band else 0)
-    _refuse_few_rows(f"the reference {plan.name!r}", n_reference, options)
+    if config.time_budget is not None:
+        each = config.time_budget / (len(plan.batches) + (len(parts) if band else 0))
+        config = replace(config, time_budget=each)
+    options = {**options, "config": config}
+    _refuse_few_rows(f"the reference {plan.name!r}", n_reference, config)
     results: dict[str, DifferenceResult] = {}
     rows: dict[str, int] = {}
     skipped: dict[str, str] = {}
     for name, table in plan.batches.items():
         batch = _batch(table, name, plan.reference, options)
         rows[name] = batch.n_rows
-        _refuse_few_rows(f"batch {name!r}", batch.n_rows, options)
+        _refuse_few_rows(f"batch {name!r}", batch.n_rows, config)
         if batch.n_rows < _FEWEST_ROWS:
             skipped[name] = "only one row"
             continue
@@ -179,9 +178,9 @@ def _batch(table: Any, name: str, reference: Table | Profile, options: Mapping[s
     return read(table, name)
 
 
-def _refuse_few_rows(name: str, count: int, options: Mapping[str, Any]) -> None:
+def _refuse_few_rows(name: str, count: int, config: Config) -> None:
     """Said here with the name of the batch, which `compare` does not know."""
-    least = options.get("min_rows")
+    least = config.min_rows
     if least is not None and count < least:
         raise ValueError(f"{name} has {plural(count, 'row')}, fewer than {option('min_rows', least)}")
 
@@ -230,15 +229,16 @@ def _random_parts(n_rows: int) -> list[NDArray[np.intp]]:
 def _usual_effects(
     reference: pd.DataFrame, parts: Sequence[NDArray[np.intp]], options: Mapping[str, Any]
 ) -> tuple[float, float]:
-    """Effects of parts of the reference against the rest of it: no test, no selection."""
-    quick = {**options, "n_permutations": 0, "select": False, "progress": False, "min_rows": None}
+    """Effects of parts of the reference against the rest of it, without a test."""
+    config = replace(options["config"], progress=False, min_rows=None)
+    untested = {**options, "n_permutations": 0, "config": config}
     effects = []
     for part in parts:
         inside = np.zeros(len(reference), dtype=bool)
         inside[part] = True
         if inside.sum() < _FEWEST_ROWS or (~inside).sum() < _FEWEST_ROWS:
             continue
-        effects.append(compare(reference[~inside], reference[inside], **quick).effect)
+        effects.append(compare(reference[~inside], reference[inside], **untested).effect)
     return (min(effects), max(effects)) if effects else (math.nan, math.nan)
 
 

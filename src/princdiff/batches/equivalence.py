@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -20,11 +20,13 @@ from scipy.stats import norm
 from princdiff.data import parameters
 from princdiff.data.parameters import Number
 from princdiff.data.problem import Problem
+from princdiff.options import CompareOptions, settled
 from princdiff.selection.intervals import Difference, Sampling, effect_interval
 from princdiff.statistics.column_batches import column_of
-from princdiff.tables import Prepared, prepare
+from princdiff.tables import Prepared, prepare, reading_of
 from princdiff.words.readable_figures import some
 
+_KNOWN = ("groups", "reference", "features", "exclude", "blocks", "covariates", "missing", "config")
 _WITHIN, _BEYOND, _OPEN = "within", "beyond", "not decided"
 
 
@@ -102,7 +104,7 @@ def equivalent(
     margin: float = 0.1,
     share_margin: float = 0.02,
     alpha: float = 0.05,
-    **options: Any,
+    **options: Unpack[CompareOptions],
 ) -> EquivalenceResult:
     """Show that no column moved by more than a margin, that one did, or that neither is shown.
 
@@ -118,8 +120,9 @@ def equivalent(
         Chance of claiming equivalence where some column moved by its margin or more; and of claiming that any
         column moved by more that did not.
     **options
-        How tables are read, as for `compare`: groups, features, exclude, blocks, covariates, missing (default
-        "impute": gaps count as a share of their own, means are of what is known), dates, strict, min_rows.
+        How tables are read, as for `compare`: groups, reference, features, exclude, blocks, covariates,
+        missing (default "impute": gaps count as a share of their own, means are of what is known), and of
+        config dates, strict and min_rows.
 
     Returns
     -------
@@ -143,7 +146,8 @@ def equivalent(
         margin=Number(0),
         share_margin=Number(0, 1),
     )
-    prepared = prepare(X, Y, **{"missing": "impute", **options})
+    given = settled("equivalent", {"missing": "impute", **options}, _KNOWN)
+    prepared = prepare(X, Y, **reading_of(given))
     if len(prepared.groups) != 2:
         raise ValueError(f"equivalent compares two groups, and there are {len(prepared.groups)}")
     problem = Problem.from_prepared(prepared)

@@ -191,7 +191,7 @@ class Watch:
             raise ValueError(
                 f"{name} has {plural(table.n_rows, 'row')}; a reference to watch by needs {_FEWEST_ROWS}"
             )
-        seed = seed_from(random_state, None)
+        seed = seed_from(random_state)
         order = np.random.default_rng([seed, 0]).permutation(table.n_rows)
         count = min(_RULER_ROWS, math.ceil(_RULER_SHARE * table.n_rows))
         frame = table.frame()

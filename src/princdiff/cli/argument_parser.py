@@ -5,7 +5,22 @@ from __future__ import annotations
 import argparse
 import csv
 import difflib
-from typing import NoReturn
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from princdiff.data.parameters import (
+    Choice,
+    Either,
+    Flag,
+    Jobs,
+    Level,
+    MemoryRule,
+    Number,
+    Rule,
+    Seed,
+    Whole,
+)
+from princdiff.options import CompareOptions, Config, flag_names, table
 
 EXIT_CODES = """\
 exit codes:
@@ -77,6 +92,42 @@ def add_command(
     parser.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)
     parser._positionals.title = "files"
     return parser
+
+
+def add_options(group: argparse._ActionsContainer, names: Sequence[str]) -> None:
+    """Flags of options of `compare`, as the table of options has them."""
+    known = {**table(CompareOptions), **table(Config)}
+    for name in names:
+        option = known[name]
+        group.add_argument(
+            *(f"--{flag}" for flag in flag_names(name, option)),
+            dest=name,
+            default=option.default,
+            help=option.flag,
+            **_reading(option.rule, option.value),
+        )
+
+
+def _reading(rule: Rule, metavar: str) -> dict[str, Any]:
+    """How argparse reads what a rule allows."""
+    kinds = rule.rules if isinstance(rule, Either) else [rule]
+    choices = {choice for kind in kinds if isinstance(kind, Choice) for choice in kind.choices}
+    if isinstance(rule, Flag) or True in choices:
+        return {"action": "store_const", "const": True}
+    if isinstance(rule, Choice):
+        return {"choices": rule.choices, "type": _or_none, "metavar": metavar}
+    kind = kinds[0]
+    if metavar == "A,B,C":
+        return {"type": names, "action": "extend", "metavar": metavar}
+    if isinstance(kind, Whole):
+        whole = positive_count if kind.low else count
+        return {"type": count_or_auto if "auto" in choices else whole, "metavar": metavar}
+    readers = {Level: count_or_auto, MemoryRule: memory, Number: positive, Jobs: jobs, Seed: count}
+    return {"type": readers.get(type(kind), str), "metavar": metavar}
+
+
+def _or_none(text: str) -> str | None:
+    return None if text == "none" else text
 
 
 def add_output(files: argparse._ActionsContainer) -> None:

@@ -21,6 +21,7 @@ from princdiff.cli.streams import (
     source,
     warnings_as_notes,
 )
+from princdiff.options import CompareOptions, Config, table
 
 if TYPE_CHECKING:
     from princdiff.result import DifferenceResult
@@ -31,7 +32,6 @@ examples:
   princdiff compare march.csv april.csv --min-rows 500 --fail-below 0.01 --min-effect 0.1 --quiet    in CI
 exit codes: 0 no difference by the rule given, or no rule; 1 they differ by it; 2 bad input; 130 interrupted
 """
-_METHODS = "auto, energy, ...; an unknown name lists them"
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -51,15 +51,9 @@ def add(commands: argparse._SubParsersAction) -> None:
     )
     # The shell makes many files of a pattern: with --groups they are the parts of one table.
     parser.add_argument("more", nargs="*", help=argparse.SUPPRESS)
-    add_table_options(parser.add_argument_group("rows and columns"), grouped=True)
-    method = parser.add_argument_group("method")
-    add_method_options(method)
-    method.add_argument(
-        "--quick", action="store_true", help="a first answer: few permutations, columns one by one"
-    )
-    method.add_argument(
-        "--checkpoint", metavar="FILE", help="keep finished steps here; the same command resumes from them"
-    )
+    grouping = ("groups", "reference", *ROWS, "sample_weight", "blocks", "permute", "covariates", "memory")
+    types.add_options(parser.add_argument_group("rows and columns"), grouping)
+    types.add_options(parser.add_argument_group("method"), (*METHOD, "quick", "checkpoint"))
     files = parser.add_argument_group("output")
     files.add_argument("--html", metavar="FILE", help="write a report: one page that works offline")
     files.add_argument(
@@ -74,13 +68,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         metavar="FILE",
         help="write the same JSON to a file of any name, for princdiff score",
     )
-    files.add_argument(
-        "--show-rows",
-        metavar="N",
-        type=types.count,
-        default=0,
-        help="show N typical rows of each group, and N that look like another group's",
-    )
+    types.add_options(files, ["show_rows"])
     types.add_output(files)
     rule = parser.add_argument_group("decision")
     rule.add_argument(
@@ -100,149 +88,21 @@ def add(commands: argparse._SubParsersAction) -> None:
     )
 
 
-def add_table_options(rows: argparse._ActionsContainer, *, grouped: bool) -> None:
-    """Which rows and columns are compared."""
-    if grouped:
-        rows.add_argument("--groups", metavar="COL", help="the column of one file that holds the groups")
-        rows.add_argument("--reference", metavar="GROUP", help="the group that the others are compared with")
-    rows.add_argument(
-        "--features",
-        metavar="A,B,C",
-        type=types.names,
-        action="extend",
-        help="columns to compare; quote names with a comma: '\"a,b\",c'",
-    )
-    rows.add_argument(
-        "--exclude", metavar="A,B,C", type=types.names, action="extend", help="columns to leave out"
-    )
-    rows.add_argument(
-        "--missing",
-        choices=("error", "impute", "drop"),
-        default="error",
-        metavar="HOW",
-        help="missing values: error (default), impute (fill and mark), drop (their rows)",
-    )
-    rows.add_argument(
-        "--dates",
-        choices=("skip", "parts"),
-        default="skip",
-        metavar="HOW",
-        help="dates: skip (default), parts (year, month, weekday, hour, days)",
-    )
-    rows.add_argument(
-        "--strict", action="store_true", help="a column that cannot be compared is an error, not a note"
-    )
-    rows.add_argument(
-        "--min-rows",
-        metavar="N",
-        type=types.positive_count,
-        help="refuse a table or group with fewer rows, with exit code 2",
-    )
-    if not grouped:
-        return
-    # Named by the message that it helps with.
-    rows.add_argument("--missing-groups", choices=("error", "drop"), default="error", help=argparse.SUPPRESS)
-    rows.add_argument("--sample-weight", "--weights", metavar="COL", help="column of row weights")
-    rows.add_argument("--blocks", metavar="COL", help="column of pairs, strata or donors")
-    rows.add_argument(
-        "--permute",
-        choices=("auto", "within", "whole"),
-        metavar="HOW",
-        help="permute rows within their block, or whole blocks; default auto",
-    )
-    rows.add_argument(
-        "--covariates",
-        metavar="A,B,C",
-        type=types.names,
-        action="extend",
-        help="columns to adjust for: groups are compared at equal values of them",
-    )
-    rows.add_argument(
-        "--memory",
-        metavar="SIZE",
-        type=types.memory,
-        help="budget, such as 2GB: parquet files that do not fit stay on disk",
-    )
-
-
-def add_method_options(method: argparse._ActionsContainer) -> None:
-    """How it is compared: options that `method_options` reads."""
-    method.add_argument(
-        "--n-features",
-        metavar="K|auto",
-        type=types.count_or_auto,
-        default="auto",
-        help="features that the direction may use; default auto: chosen on held-out rows",
-    )
-    method.add_argument(
-        "--n-components",
-        "--components",
-        metavar="K|auto",
-        type=types.count_or_auto,
-        default=1,
-        help="directions in succession (default 1); auto: as many as differ",
-    )
-    method.add_argument(
-        "--divergence", metavar="NAME", default="auto", help=f'what "different" means: {_METHODS}'
-    )
-    method.add_argument(
-        "--n-permutations",
-        "--permutations",
-        metavar="N",
-        type=types.count,
-        default=999,
-        help="permutations of the test (default 999); 0 skips the test",
-    )
-    method.add_argument(
-        "--scale",
-        choices=("pooled", "none", "within"),
-        default="pooled",
-        metavar="HOW",
-        help="divide by the sd: pooled (default), none, within (of each group)",
-    )
-    method.add_argument(
-        "--error",
-        choices=("fwer", "fdr"),
-        default="fwer",
-        metavar="RATE",
-        help="error rate of the columns named: fwer (default), fdr (allows a few false)",
-    )
-    method.add_argument(
-        "--certify", action="store_true", help="bound the best possible direction even where that takes long"
-    )
-    method.add_argument(
-        "--seed", "--random-state", metavar="N", type=types.count, default=0, help="seed (default 0)"
-    )
-    method.add_argument("--n-jobs", "--jobs", metavar="N", type=types.jobs, help="threads; -1 for all cores")
-    method.add_argument(
-        "--time-budget",
-        metavar="SEC",
-        type=types.positive,
-        help="shorten or skip steps after this time, and say so",
-    )
+# Options of all comparisons, in the order of the help.
+ROWS = ("features", "exclude", "missing", "dates", "strict", "min_rows")
+METHOD = (
+    "n_features", "n_components", "divergence", "n_permutations", "scale", "error", "certify", "random_state",
+    "n_jobs", "time_budget",
+)  # fmt: skip
 
 
 def method_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The options of `add_method_options` and of all tables, as `compare` takes them."""
-    return {
-        "features": arguments.features,
-        "exclude": arguments.exclude,
-        "missing": arguments.missing,
-        "dates": arguments.dates,
-        "strict": arguments.strict,
-        "min_rows": arguments.min_rows,
-        "n_features": arguments.n_features,
-        "n_components": arguments.n_components,
-        "divergence": arguments.divergence,
-        "n_permutations": arguments.n_permutations,
-        "scale": None if arguments.scale == "none" else arguments.scale,
-        "error": arguments.error,
-        "certify": True if arguments.certify else "auto",
-        "random_state": arguments.seed,
-        "n_jobs": arguments.n_jobs,
-        "time_budget": arguments.time_budget,
-        "progress": sys.stderr.isatty() and not arguments.quiet,
-    }
+    """The options that were given, as `compare` takes them."""
+    given = vars(arguments)
+    progress = sys.stderr.isatty() and not arguments.quiet
+    config = {name: given[name] for name in table(Config) if name in given}
+    asked = {name: given[name] for name in table(CompareOptions) if name in given}
+    return {**asked, "config": Config(progress=progress, **config)}
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -261,21 +121,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
     caught: list[str] = []
     with warnings_as_notes(caught):
-        result = compare(
-            *_tables(arguments),
-            groups=arguments.groups,
-            missing_groups=arguments.missing_groups,
-            reference=arguments.reference,
-            memory=arguments.memory,
-            checkpoint=arguments.checkpoint,
-            blocks=arguments.blocks,
-            permute=arguments.permute or "auto",
-            covariates=arguments.covariates,
-            sample_weight=arguments.sample_weight,
-            show_rows=arguments.show_rows,
-            quick=arguments.quick,
-            **method_options(arguments),
-        )
+        result = compare(*_tables(arguments), **method_options(arguments))
     if arguments.fail_below is not None:
         from princdiff.result.pass_or_fail import decide
 
@@ -381,7 +227,7 @@ def _check_sources(arguments: argparse.Namespace) -> None:
         raise ValueError(f"two files are compared, and there are {len(files)}: give --groups COLUMN")
     if arguments.file == arguments.other == STANDARD_STREAM:
         raise ValueError("the standard input can be read once only: give - for one of the files")
-    if arguments.permute is not None and arguments.blocks is None:
+    if arguments.permute != "auto" and arguments.blocks is None:
         raise ValueError("--permute says what to do with blocks, and needs --blocks COLUMN")
 
 

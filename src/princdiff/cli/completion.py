@@ -21,7 +21,7 @@ examples:
 
 
 @dataclass(frozen=True)
-class Option:
+class ShellOption:
     """An option as a shell needs to know it.
 
     Attributes
@@ -55,13 +55,13 @@ def add(commands: argparse._SubParsersAction, build_parser: Callable[[], types.P
     parser.set_defaults(run=run)
 
 
-def described(parser: argparse.ArgumentParser) -> Iterator[tuple[str, tuple[str, list[Option]]]]:
+def described(parser: argparse.ArgumentParser) -> Iterator[tuple[str, tuple[str, list[ShellOption]]]]:
     """Each command with its help and its options."""
     (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     helps = {action.dest: action.help or "" for action in commands._choices_actions}
     for name, command in commands.choices.items():
         options = [
-            Option(
+            ShellOption(
                 word,
                 "" if action.help in (None, argparse.SUPPRESS) else str(action.help).replace("%%", "%"),
                 action.nargs != 0,
@@ -71,11 +71,11 @@ def described(parser: argparse.ArgumentParser) -> Iterator[tuple[str, tuple[str,
             for word in [word for word in action.option_strings if word.startswith("--")][:1]
         ]
         positional = [action.choices for action in command._actions if not action.option_strings]
-        options += [Option(str(word), "", False) for choices in positional for word in choices or ()]
+        options += [ShellOption(str(word), "", False) for choices in positional for word in choices or ()]
         yield name, (helps.get(name, ""), options)
 
 
-def _bash(commands: dict[str, tuple[str, list[Option]]]) -> str:
+def _bash(commands: dict[str, tuple[str, list[ShellOption]]]) -> str:
     cases = []
     for name, (_, options) in commands.items():
         words = " ".join(option.name for option in options)
@@ -104,7 +104,7 @@ _princdiff() {{
 complete -o default -F _princdiff princdiff"""
 
 
-def _zsh(commands: dict[str, tuple[str, list[Option]]]) -> str:
+def _zsh(commands: dict[str, tuple[str, list[ShellOption]]]) -> str:
     def quoted(text: str) -> str:
         return text.replace("'", "'\\''").replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
 
@@ -141,7 +141,7 @@ _princdiff() {{
 compdef _princdiff princdiff"""
 
 
-def _fish(commands: dict[str, tuple[str, list[Option]]]) -> str:
+def _fish(commands: dict[str, tuple[str, list[ShellOption]]]) -> str:
     def quoted(text: str) -> str:
         return text.replace("\\", "\\\\").replace("'", "\\'")
 

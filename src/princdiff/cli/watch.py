@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from princdiff.cli import argument_parser as types
-from princdiff.cli.compare import add_method_options, add_table_options, method_options, print_end
+from princdiff.cli.compare import METHOD, ROWS, method_options, print_end
 from princdiff.cli.streams import (
     BAD_INPUT,
     DIFFERENT,
@@ -68,8 +68,8 @@ def add(commands: argparse._SubParsersAction) -> None:
     time.add_argument(
         "--reference", metavar="N|PERIOD", help="the first N periods, or one such as 2024-01; default 1"
     )
-    add_table_options(parser.add_argument_group("rows and columns"), grouped=False)
-    add_method_options(parser.add_argument_group("method"))
+    types.add_options(parser.add_argument_group("rows and columns"), ROWS)
+    types.add_options(parser.add_argument_group("method"), METHOD)
     files = parser.add_argument_group("output")
     files.add_argument(
         "--state",

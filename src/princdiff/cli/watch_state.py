@@ -82,7 +82,7 @@ def _begun(arguments: argparse.Namespace) -> tuple[Watch, dict[str, Any]]:
             features=arguments.features,
             exclude=arguments.exclude,
             error=arguments.error,
-            random_state=arguments.seed,
+            random_state=arguments.random_state,
             **({} if arguments.fail_below is None else {"alpha": arguments.fail_below}),
         )
         watch.notes += notes
@@ -90,7 +90,7 @@ def _begun(arguments: argparse.Namespace) -> tuple[Watch, dict[str, Any]]:
         return watch, batches
     fixed = {
         "--fail-below": (arguments.fail_below, watch.alpha),
-        "--seed": (arguments.seed or None, watch.seed),
+        "--seed": (arguments.random_state or None, watch.seed),
         "--error": (None if arguments.error == "fwer" else arguments.error, watch.error),
     }
     for option, (asked, settled) in fixed.items():

@@ -24,8 +24,7 @@ class Run:
     Parameters
     ----------
     seed : int
-        All random numbers follow from it. See `from_options` for what users pass as ``random_state`` or
-        ``rng``.
+        All random numbers follow from it. See `from_options` for what users pass as ``random_state``.
     n_jobs : int or None
         Threads, as in joblib. Results do not depend on it.
     progress : bool
@@ -59,17 +58,15 @@ class Run:
         n_jobs: int | None = None,
         progress: bool = False,
         *,
-        rng: Any = None,
         memory: int | None = None,
         time_budget: float | None = None,
     ) -> Run:
         """Turn the options of a public function into a run.
 
-        ``random_state`` is an int, a RandomState, a Generator or None; ``rng`` an int, a Generator or None.
-        The same number means the same seed in both. A generator is advanced by one draw.
+        ``random_state`` is an int, a RandomState, a Generator or None; a generator is advanced by one draw.
         """
         deadline = None if time_budget is None else time.monotonic() + time_budget
-        return cls(seed_from(random_state, rng), n_jobs, progress, memory, deadline)
+        return cls(seed_from(random_state), n_jobs, progress, memory, deadline)
 
     def rng(self, purpose: str = "") -> np.random.Generator:
         """A new generator for one purpose; streams of different purposes are independent of each other."""
@@ -109,21 +106,16 @@ class Run:
         return progress_bar(description, items, total, shown=self.progress)
 
 
-def seed_from(random_state: Any = None, rng: Any = None) -> int:
-    """The seed that ``random_state`` or ``rng`` stands for.
+def seed_from(random_state: Any = None) -> int:
+    """The seed that ``random_state`` stands for.
 
     Examples
     --------
-    >>> seed_from(0) == seed_from(rng=0)
+    >>> seed_from(0) == seed_from(0)
     True
     """
-    name, given, rule = (
-        ("random_state", random_state, Seed()) if rng is None else ("rng", rng, Seed(new=True))
-    )
-    if rng is not None and random_state is not None:
-        raise ValueError("give rng or random_state, not both: they mean the same")
-    if not rule.allows(given):
-        raise ValueError(f"{name} must be {rule.words}, got {given!r}")
-    if isinstance(given, np.random.Generator):
-        return int(given.integers(2**31))
-    return int(random_state_of(given).randint(2**31))
+    if not Seed().allows(random_state):
+        raise ValueError(f"random_state must be {Seed.words}, got {random_state!r}")
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    return int(random_state_of(random_state).randint(2**31))

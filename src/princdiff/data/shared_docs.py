@@ -62,9 +62,6 @@ n_permutations : int, default=999
     "random_state": """
 random_state : int, RandomState, Generator or None
     Seed.""",
-    "rng": """
-rng : int, Generator or None
-    The same under NumPy's name; give one of the two.""",
     "n_jobs": """
 n_jobs : int or None, default=None
     Threads. The result does not depend on it.""",

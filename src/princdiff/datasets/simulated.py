@@ -18,9 +18,7 @@ _PAIR_COVARIANCE_SECOND = np.array([[1.0, -0.9, 0.0], [-0.9, 1.0, 0.0], [0.0, 0.
 _BLOCK = 3
 
 
-def make_gaussian_pair(
-    n_samples: int = 1000, *, random_state: Seed = None, rng: Seed = None
-) -> tuple[FloatArray, IntArray]:
+def make_gaussian_pair(n_samples: int = 1000, *, random_state: Seed = None) -> tuple[FloatArray, IntArray]:
     """Draw the two 3-dimensional Gaussians of the paper's first figure (1a).
 
     Both have mean zero and unit variances; only the correlations differ, so no single feature
@@ -33,8 +31,6 @@ def make_gaussian_pair(
         Rows in each group.
     random_state : int, Generator, RandomState, SeedSequence or None, default=None
         Source of randomness; the same int gives the same data.
-    rng : int, Generator, SeedSequence or None, default=None
-        The same under NumPy's name; give one of the two.
 
     Returns
     -------
@@ -54,7 +50,7 @@ def make_gaussian_pair(
     [False, True]
     """
     n_samples = _check_count(n_samples, "n_samples")
-    seeds = _seed_sequence(random_state, rng).spawn(2)
+    seeds = _seed_sequence(random_state).spawn(2)
     covariances = (_PAIR_COVARIANCE_FIRST, _PAIR_COVARIANCE_SECOND)
     groups = [
         np.random.default_rng(seed).standard_normal((n_samples, 3)) @ np.linalg.cholesky(cov).T
@@ -70,7 +66,6 @@ def make_block_gaussians(
     n_samples_second: int | None = None,
     null: bool = False,
     random_state: Seed = None,
-    rng: Seed = None,
 ) -> tuple[FloatArray, IntArray]:
     """Draw the block-Gaussian pairs of the paper's first figure (1c).
 
@@ -93,8 +88,6 @@ def make_block_gaussians(
     random_state : int, Generator, RandomState, SeedSequence or None, default=None
         Source of randomness. For the same int, more features means more columns appended: the
         smaller data set is the first columns of the larger, as in the paper's experiment.
-    rng : int, Generator, SeedSequence or None, default=None
-        The same under NumPy's name; give one of the two.
 
     Returns
     -------
@@ -119,7 +112,7 @@ def make_block_gaussians(
         raise ValueError(f"n_features must be a multiple of {_BLOCK}, got {n_features}")
     n_first = _check_count(n_samples, "n_samples")
     n_second = n_first if n_samples_second is None else _check_count(n_samples_second, "n_samples_second")
-    seeds = _seed_sequence(random_state, rng).spawn(n_features // _BLOCK)
+    seeds = _seed_sequence(random_state).spawn(n_features // _BLOCK)
     blocks = [
         _draw_block(seed, n_first, n_second, shared=null or number > 0) for number, seed in enumerate(seeds)
     ]
@@ -159,11 +152,7 @@ def _check_count(value: object, name: str) -> int:
     return int(value)
 
 
-def _seed_sequence(random_state: Seed, rng: Seed) -> np.random.SeedSequence:
-    if rng is not None:
-        if random_state is not None:
-            raise ValueError("give rng or random_state, not both: they mean the same")
-        random_state = rng
+def _seed_sequence(random_state: Seed) -> np.random.SeedSequence:
     if isinstance(random_state, np.random.SeedSequence):
         # Spawning counts up inside the sequence: a copy gives the same data at every call.
         return np.random.SeedSequence(

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from princdiff.data.memory import parse_memory
 from princdiff.data.run import Run
 from princdiff.options import option
 from princdiff.profiles.counting import Dealing
@@ -38,7 +39,6 @@ _PLAIN = {
     "covariates": (),
     "sample_weight": (),
     "missing": ("error", "impute"),
-    "missing_groups": ("error",),
     "dates": ("skip",),
     "strict": (False,),
     "min_rows": (),
@@ -51,42 +51,36 @@ _PLAIN = {
 _GROUP, _BLOCK = "the group of the row", "the block of the row"
 
 
-def profile_of_sources(
-    X: Any, Y: Any, groups: Any, reading: Mapping[str, Any], run: Run, memory: int | None = None
-) -> Profile | None:
+def profile_of_sources(X: Any, Y: Any, given: Mapping[str, Any], run: Run) -> Profile | None:
     """One profile of all groups, where sources are profiles or are better compared as such.
 
     Parameters
     ----------
     X, Y : tables or profiles
         As `compare` takes them.
-    groups : str or array, optional
-        Column that holds the groups, or labels.
-    reading : dict
-        Other options that say how rows are read.
+    given : dict
+        The options of `compare`, settled.
     run : Run
         Seed and progress.
-    memory : int, optional
-        Budget in bytes.
 
     Returns
     -------
     Profile or None
     """
     if is_profiled(X) or is_profiled(Y):
-        given = {**reading, "groups": groups}
         for name in _SETTLED:
             if given.get(name) is not None:
                 raise ValueError(f"{option(name)} is settled when a profile is made, by princdiff.profile")
         return profiles_of(X, Y, run)
+    groups, memory = given.get("groups"), given.get("memory")
     if (Y is None) == (groups is None):
         return None
-    if not all(_is_plain(reading.get(name), plain) for name, plain in _PLAIN.items()):
+    if not all(_is_plain(given.get(name), plain) for name, plain in _PLAIN.items()):
         return None
-    worth = _worth([source for source in (X, Y) if source is not None], memory)
+    worth = _worth([source for source in (X, Y) if source is not None], memory and parse_memory(memory))
     if not worth:
         return None
-    asked = {name: reading.get(name) for name in ("features", "exclude", "blocks")}
+    asked = {name: given.get(name) for name in ("features", "exclude", "blocks")}
     X, groups, asked["blocks"] = _with_labels(X, groups, asked["blocks"])
     if not isinstance(groups, str | None) or not isinstance(asked["blocks"], str | None):
         return None
@@ -98,7 +92,7 @@ def profile_of_sources(
         raise
     if worth != "needed" and asked["blocks"] and found.fewest_units < FEWEST_UNITS:
         return None
-    if reading.get("missing", "error") == "error":
+    if given.get("missing", "error") == "error":
         refuse_gaps(found)
     return found
 

@@ -189,7 +189,6 @@ def profile(
     n_chunks: int | None = None,
     sample_rows: int = DEFAULT_SAMPLE,
     random_state: Any = 0,
-    rng: Any = None,
     progress: bool = False,
 ) -> Profile:
     """Make a profile of a table: sums by chunks of rows, in one pass, wherever the table lies.
@@ -216,8 +215,6 @@ def profile(
         row.
     random_state : int, RandomState, Generator or None, default=0
         Seed.
-    rng : int, Generator or None
-        The same under NumPy's name; give one of the two.
     progress : bool, default=False
         Whether to show rows and rows a second.
 
@@ -243,7 +240,6 @@ def profile(
     """
     parameters.check(
         locals(),
-        default_seed=0,
         source=parameters.Data(),
         like=parameters.Data(),
         blocks=parameters.Data(),
@@ -254,7 +250,7 @@ def profile(
     if like is not None and not isinstance(like, Profile):
         raise ValueError(f"like must be a profile, got {like!r}")
     engine = open_source(source, progress=progress)
-    seed = seed_from(None if rng is not None else random_state, rng)
+    seed = seed_from(random_state)
     _refuse_unknown(engine, [groups, blocks])
     dealing = Dealing(
         seed,

@@ -117,7 +117,6 @@ def relax(
     method: str = "fast",
     sample_weight: Any = None,
     random_state: Any = None,
-    rng: Any = None,
     max_iter: int | None = None,
     tol: float = 0.01,
     **options: Any,
@@ -137,7 +136,6 @@ def relax(
     {sample_weight}
     random_state : int, RandomState, Generator or None
         Seed of the random start ("fast"), of the random pairs ("paper", incremental).
-    {rng}
     max_iter : int, optional
         Evaluations ("fast", default 1000) or B-steps ("paper", default 300).
     tol : float, default 0.01
@@ -186,7 +184,7 @@ def relax(
     limit = (1000 if method == "fast" else 300) if max_iter is None else int(max_iter)
     steps = PaperSteps(n_steps=limit, **options) if method == "paper" else FastSteps(limit, tol)
     pooled = Pooled(problem.rows, problem.codes, problem.weights)
-    return solve_relaxation(pooled, float(penalty), Run.from_options(random_state, rng=rng).rng(), steps)
+    return solve_relaxation(pooled, float(penalty), Run.from_options(random_state).rng(), steps)
 
 
 def _check_steps(method: str, options: dict[str, Any]) -> None:

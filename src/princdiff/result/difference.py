@@ -17,6 +17,7 @@ from princdiff.data import parameters, validate
 from princdiff.data.parameters import Choice, Either, Flag, Names
 from princdiff.files import write_text
 from princdiff.findings import ChangePart, Fault
+from princdiff.options import option
 from princdiff.printable import printable
 from princdiff.result.new_rows import FromGroup, from_group, new_rows_like
 from princdiff.result.parts import (
@@ -103,7 +104,7 @@ class DifferenceResult:
     witness : WitnessPart or None
         Where the groups differ most clearly in something else than a direction, what can be shown of it.
     rows : RowsPart
-        Rows to look at, where ``show_rows`` asked for some; see `typical_rows`.
+        Rows to look at, where ``Config(show_rows=)`` asked for some; see `typical_rows`.
     changes : dict
         What changed in each column, part by part; ``columns["change"]`` tells it in words.
     explanation : Explanation
@@ -289,7 +290,9 @@ class DifferenceResult:
             and number of the row in its table.
         """
         if not self.rows:
-            raise ValueError("no rows were kept: compare with show_rows=5, or as many as you want to see")
+            raise ValueError(
+                f"no rows were kept: compare with {option('show_rows', 5)}, or as many as you want to see"
+            )
         order = [str(name) for name in self.columns["column"]]
         frame = self.rows.values[order].copy()
         frame.index = pd.MultiIndex.from_frame(self.rows.where[["group", "side", "row"]])

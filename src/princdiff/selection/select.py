@@ -50,7 +50,6 @@ def select_features(
     sample_weight: ArrayLike | None = None,
     columns: ArrayLike | None = None,
     random_state: Any = None,
-    rng: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> SelectionResult:
@@ -88,7 +87,6 @@ def select_features(
         Column of a table that each feature belongs to: the 0/1 levels of a category, or a number and its mark
         for missing values, are judged as one column first. Default: each feature is a column.
     {random_state}
-    {rng}
     {n_jobs}
     {progress}
 
@@ -141,7 +139,7 @@ def select_features(
     problem = Problem.from_arrays(X, y, divergence=divergence, scale=scale, design=design)
     if columns is not None:
         problem = _with_columns(problem, columns)
-    return select(problem, Run.from_options(random_state, n_jobs, progress, rng=rng), options)
+    return select(problem, Run.from_options(random_state, n_jobs, progress), options)
 
 
 def _with_columns(problem: Problem, columns: ArrayLike) -> Problem:

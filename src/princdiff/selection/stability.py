@@ -76,7 +76,6 @@ def stability_selection(
     divergence: str | Divergence | Callable = "wasserstein2",
     scale: Scale = "pooled",
     random_state: Any = None,
-    rng: Any = None,
     n_jobs: int | None = None,
 ) -> StabilityResult:
     """How often each feature is selected when half of the rows are used.
@@ -95,7 +94,6 @@ def stability_selection(
     scale : {None, "pooled", "within"}, default="pooled"
         Scaling of the features.
     {random_state}
-    {rng}
     {n_jobs}
 
     Returns
@@ -115,7 +113,7 @@ def stability_selection(
     """
     parameters.check(locals())
     problem = Problem.from_arrays(X, y, divergence=divergence, scale=scale)
-    run = Run.from_options(random_state, n_jobs, rng=rng)
+    run = Run.from_options(random_state, n_jobs)
     return run_half_samples(problem, run, n_features, threshold, n_pairs)
 
 

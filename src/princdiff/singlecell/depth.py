@@ -22,7 +22,6 @@ def thin_counts(
     layer: str | None = None,
     key_added: str = "thinned",
     random_state: Any = 0,
-    rng: Any = None,
 ) -> None:
     """Thin counts at random until the groups have the same median depth.
 
@@ -40,7 +39,6 @@ def thin_counts(
         Layer that the thinned counts are written to; normalise them and take logarithms before comparing.
     random_state : int, RandomState, Generator or None, default=0
         Seed.
-    {rng}
 
     Examples
     --------
@@ -74,7 +72,7 @@ def thin_counts(
     medians = {name: np.median(totals[groups == name]) for name in np.unique(groups)}
     shallow = min(medians.values())
     keep = np.array([shallow / medians[name] for name in groups])
-    draws = validate.generator(random_state if rng is None else rng)
+    draws = validate.generator(random_state)
     counts.data = draws.binomial(counts.data.astype(np.int64), np.repeat(keep, np.diff(counts.indptr)))
     counts.eliminate_zeros()
     adata.layers[key_added] = sp.csr_matrix(counts, dtype=np.float32)

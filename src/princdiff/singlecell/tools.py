@@ -58,7 +58,6 @@ def pda(
     n_null_genes: int = 200,
     error: str = "fdr",
     random_state: Any = 0,
-    rng: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
     key_added: str = "pda",
@@ -121,7 +120,6 @@ def pda(
         chance of any ("fwer").
     random_state : int, RandomState, Generator or None, default=0
         Seed.
-    {rng}
     {n_jobs}
     {progress}
     key_added : str, default="pda"
@@ -199,7 +197,6 @@ def pda(
     expression = Expression.of(adata, Source(layer, obsm, mask_var, blocks, permute, values))
     if n_permutations:
         expression.warn(adata, groupby, comparisons, by)
-    random_state = random_state if rng is None else rng
     seed = int(validate.generator(random_state).integers(2**31))
     about_genes, run = GeneOptions(n_permutations, error, seed), Run(seed, n_jobs, progress)
     asked = {

@@ -48,7 +48,6 @@ def permutation_test(
     early_stop: int | None = None,
     tail: str | None = None,
     random_state: Any = None,
-    rng: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
     keep_directions: bool = False,
@@ -95,7 +94,6 @@ def permutation_test(
     tail : {None, "pareto"}
         Extrapolate small p-values with a generalised Pareto tail.
     {random_state}
-    {rng}
     n_jobs : int, optional
         Parallel chunks of relabellings, through joblib: a cluster back-end works too.
     {progress}
@@ -139,7 +137,7 @@ def permutation_test(
         keep_directions=keep_directions,
         checkpoint=checkpoint,
     )
-    refuse_unseeded(checkpoint, random_state if rng is None else rng)
+    refuse_unseeded(checkpoint, random_state)
     if metric == "whitened" and scale == "within":
         raise ValueError(
             'metric="whitened" standardises directions over all rows; use scale="pooled" or None'
@@ -151,4 +149,4 @@ def permutation_test(
         scale=scale,
         design=Design(sample_weight, blocks, permute, covariates),
     )
-    return run_permutations(problem, Run.from_options(random_state, n_jobs, progress, rng=rng), options)
+    return run_permutations(problem, Run.from_options(random_state, n_jobs, progress), options)

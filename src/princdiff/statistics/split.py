@@ -85,7 +85,6 @@ def split_test(
     n_permutations: int = 999,
     effort: str = "default",
     random_state: Any = None,
-    rng: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> SplitResult:
@@ -108,7 +107,6 @@ def split_test(
         Relabellings of the rows kept aside.
     {effort}
     {random_state}
-    {rng}
     {n_jobs}
     {progress}
 
@@ -128,7 +126,7 @@ def split_test(
     """
     parameters.check(locals(), scale=parameters.Choice(None, "pooled"))
     problem = Problem.from_arrays(X, y, divergence=divergence, scale=scale)
-    run = Run.from_options(random_state, n_jobs, progress, rng=rng)
+    run = Run.from_options(random_state, n_jobs, progress)
     return run_splits(problem, run, SplitOptions(n_splits, fraction, n_features, n_permutations, effort))
 
 

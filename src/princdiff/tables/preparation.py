@@ -7,14 +7,15 @@ that silently rests on fewer rows or columns than the user believes is a wrong r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from princdiff.data.memory import parse_memory
 from princdiff.data.validate import check_choice
-from princdiff.options import option
+from princdiff.options import Dates, Missing, option
 from princdiff.tables import messages
 from princdiff.tables.alignment import align
 from princdiff.tables.column_info import ColumnInfo, describe
@@ -26,10 +27,6 @@ from princdiff.tables.pooled_columns import Pool, bad_cells, gather
 from princdiff.tables.roles import Layout, Roles, assign_roles
 from princdiff.tables.rows_in_pairs import note_matched
 from princdiff.tables.units import warn_of_cells_without_blocks
-
-Missing = Literal["error", "impute", "drop"]
-MissingGroups = Literal["error", "drop"]
-Dates = Literal["skip", "parts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,9 +188,7 @@ class Reading:
         Column names, or values per row.
     missing : {"error", "impute", "drop"}
         Missing values, blank text among them: an error; filled with the median over all rows and marked in a
-        feature of their own (a category: one more level); or their rows left out.
-    missing_groups : {"error", "drop"}
-        Rows without a group: an error, or left out.
+        feature of their own (a category: one more level); or their rows left out, as those without a group.
     dates : {"skip", "parts"}
         Columns of dates and times: left out, or compared by the parts that vary: year, month, weekday (Monday
         is 0), hour, and days since the first date of the table.
@@ -214,7 +209,6 @@ class Reading:
     blocks: Any = None
     covariates: Any = None
     missing: Missing = "error"
-    missing_groups: MissingGroups = "error"
     dates: Dates = "skip"
     strict: bool = False
     memory: int | None = None
@@ -225,8 +219,18 @@ class Reading:
         object.__setattr__(self, "features", as_list(self.features))
         object.__setattr__(self, "exclude", as_list(self.exclude))
         check_choice("missing", self.missing, ("error", "impute", "drop"))
-        check_choice("missing_groups", self.missing_groups, ("error", "drop"))
         check_choice("dates", self.dates, ("skip", "parts"))
+
+
+def reading_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What of the options of `compare`, once settled, says how tables are read: fields of `Reading`."""
+    found = {field.name: given[field.name] for field in fields(Reading) if field.name in given}
+    memory = given.get("memory")
+    return {
+        **found,
+        "weights": given.get("sample_weight"),
+        "memory": None if memory is None else parse_memory(memory),
+    }
 
 
 def prepare(X: Any, Y: Any = None, **options: Any) -> Prepared:
@@ -238,8 +242,8 @@ def prepare(X: Any, Y: Any = None, **options: Any) -> Prepared:
         Two tables with the same columns, in any order, or only `X` together with `groups`. Files: csv, tsv
         (also .gz), parquet, feather, npz, npy, h5ad, zarr. Sparse tables stay sparse.
     **options
-        Fields of `Reading`: groups, features, exclude, weights, blocks, covariates, missing,
-        missing_groups, dates, strict, memory, min_rows, reference.
+        Fields of `Reading`: groups, features, exclude, weights, blocks, covariates, missing, dates, strict,
+        memory, min_rows, reference.
 
     Returns
     -------
@@ -286,7 +290,7 @@ def prepare(X: Any, Y: Any = None, **options: Any) -> Prepared:
         reading.weights,
         reading.blocks,
         reading.covariates,
-        reading.missing_groups,
+        reading.missing == "drop",
     )
     roles = roles.with_reference(reading.reference)
     before = roles

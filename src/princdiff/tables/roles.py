@@ -132,7 +132,7 @@ def assign_roles(
     weights: Any,
     blocks: Any,
     covariates: Any,
-    missing_groups: str = "error",
+    drop_unlabelled: bool = False,
 ) -> tuple[Roles, Layout]:
     """Find groups, weights, blocks and covariates.
 
@@ -146,8 +146,8 @@ def assign_roles(
         Column name or vector.
     covariates : str, list of str, array or DataFrame of shape (n_rows, n_covariates), or None
         Column names or values.
-    missing_groups : {"error", "drop"}
-        Rows without a label: an error, or left out.
+    drop_unlabelled : bool
+        Whether rows without a label are left out; otherwise they are an error.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def assign_roles(
         reserved: dict[str, str] = {}
         labels = _vector(groups, "groups", tables, layout, reserved)
         notes: list[str] = []
-        if missing_groups == "drop":
+        if drop_unlabelled:
             labels, layout = _labelled(labels, layout, notes)
         roles = Roles(*group_codes(_of_one_spelling(labels, notes), layout.where), reserved, notes=notes)
     if weights is not None:
@@ -292,9 +292,8 @@ def group_codes(labels: pd.Series, where: Callable[[int], str]) -> tuple[NDArray
     if len(missing):
         raise ValueError(
             f"groups: {plural(len(missing), 'row')} without a label, the first is {where(int(missing[0]))}; "
-            f"give these rows a label, or use {option('missing_groups', 'drop')} to leave them out "
-            "(in text files NA, null "
-            "and the like count as missing)"
+            f"give these rows a label, or leave them out with {option('missing', 'drop')} (in text files NA, "
+            "null and the like count as missing)"
         )
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
