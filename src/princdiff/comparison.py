@@ -193,7 +193,8 @@ def compare_prepared(
         result = as_in_table(comparison.run(), asked_in)
     blocks = how_blocks_were_relabelled(comparison.problem, prepared.block_column)
     about_blocks = [blocks] if blocks and options.n_permutations else []
-    notes = [*about_blocks, *prepared.notes, *comparison.notes, *_new_warnings(caught, prepared.notes)]
+    said = [*about_blocks, *prepared.notes, *comparison.notes, *comparison.cut]
+    notes = [*said, *_new_warnings(caught, prepared.notes)]
     asked_for = {
         **options.to_dict(),
         **asked,
@@ -203,6 +204,7 @@ def compare_prepared(
         "covariates": list(comparison.problem.covariate_names),
         "left_out": prepared.left_out,
         "telling_columns": comparison.telling,
+        "cut": comparison.cut,
         "versions": {name: version(name) for name in ("princdiff", "numpy", "scipy", "scikit-learn")},
         "python": platform.python_version(),
         "seconds": clock.seconds,

@@ -91,6 +91,8 @@ class Comparison:
     ) -> None:
         self.data, self.options, self.clock, self.how = prepared, options, clock, run
         self.notes: list[str] = []
+        # What was left out or shortened as time ran out.
+        self.cut: list[str] = []
         # What is reported of every column has to be computed, whatever else is left out.
         self.budget = Budget.of(run, prepared.rows.shape)
         self.telling: list[str] = []
@@ -257,7 +259,7 @@ class Comparison:
         with self._stage("fitting"), until(self.budget.due("fitting"), strict=False) as deadline:
             fit.fit_problem(self.described, self.how)
         if deadline.passed:
-            self.notes.append(
+            self.cut.append(
                 "time budget: the search for the direction was cut short (this depends on the machine)"
             )
         return fit
@@ -314,7 +316,7 @@ class Comparison:
             with self._stage("testing further directions"), until(self.budget.due("effect"), strict=True):
                 return fit.problem_pvalues(self.problem, self.how)
         except OutOfTime:
-            self.notes.append("time budget: further directions were not tested")
+            self.cut.append("time budget: further directions were not tested")
             return np.full(len(fit.components_), np.nan)
 
     # How large.
@@ -395,7 +397,7 @@ class Comparison:
             )
         test = BudgetedTest(self.problem, self.how, count, self.budget)
         found = test.made()
-        self.notes += test.notes
+        self.cut += test.cut
         return found
 
     # Features.
@@ -416,7 +418,7 @@ class Comparison:
             found = self._step("selection", lambda: self._selected_in_time(options))
         self.clock.done("selecting")
         if found is None:
-            self.notes.append("time budget: the columns were not tested")
+            self.cut.append("time budget: the columns were not tested")
             return self._untested("the time budget was used up")
         self.explaining = found.explanation
         found = only_explaining(found)
@@ -449,7 +451,7 @@ class Comparison:
             with self._stage("testing the other columns"), until(self.budget.due("rest"), strict=True):
                 found = self._step("rest", lambda: with_rest(self.explaining, self.problem, self.how, count))
         except OutOfTime:
-            self.notes.append("time budget: the columns that explain nothing were not tested together")
+            self.cut.append("time budget: the columns that explain nothing were not tested together")
             found = self.explaining
         self.clock.done("testing the other columns")
         return found
@@ -484,7 +486,7 @@ class Comparison:
             except OutOfTime:
                 continue
             if tried is fewest:
-                self.notes.append("time budget: pairs of columns were not tested")
+                self.cut.append("time budget: pairs of columns were not tested")
             return found
         return None
 
@@ -498,7 +500,7 @@ class Comparison:
             with self._stage("looking for stability"), until(self.budget.due("stability"), strict=True):
                 found = run_half_samples(self.described, self.how, level, n_pairs=25)
         except OutOfTime:
-            self.notes.append("time budget: the stability of features was not assessed")
+            self.cut.append("time budget: the stability of features was not assessed")
             return unknown
         self.clock.done("stability")
         return found.frequencies

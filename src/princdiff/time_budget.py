@@ -91,7 +91,7 @@ class BudgetedTest:
 
     Attributes
     ----------
-    notes : list of str
+    cut : list of str
         What was cut to keep within the time.
 
     Examples
@@ -104,7 +104,7 @@ class BudgetedTest:
 
     def __init__(self, problem: Problem, run: Run, asked: int, budget: Budget) -> None:
         self.problem, self.how, self.asked, self.budget = problem, run, asked, budget
-        self.notes: list[str] = []
+        self.cut: list[str] = []
         self._due = np.inf
 
     def made(self) -> PermutationResult | None:
@@ -115,7 +115,7 @@ class BudgetedTest:
         self._due = max(self.budget.due("testing"), time.monotonic() + _LEAST_TEST * self.budget.seconds)
         pilot = self._pilot()
         if pilot is None:
-            self.notes.append(
+            self.cut.append(
                 "time budget: no test was made, since the time does not suffice for "
                 f"{_PILOT} permutations; allow more time, or compare fewer rows or columns"
             )
@@ -136,12 +136,12 @@ class BudgetedTest:
 
     def _note_what_was_cut(self, found: PermutationResult, problem: Problem) -> None:
         if found.n_permutations < self.asked and not found.exact:
-            self.notes.append(
+            self.cut.append(
                 f"time budget: {found.n_permutations} instead of {self.asked} permutations were made "
                 "(this depends on the machine)"
             )
         if problem.n_rows < self.problem.n_rows:
-            self.notes.append(
+            self.cut.append(
                 f"time budget: the test was made on {problem.n_rows} of {self.problem.n_rows} rows, "
                 "drawn at random from every group"
             )

@@ -82,7 +82,7 @@ def test_progress_on_a_terminal_only(asked, monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     main(["compare", "before.csv", "after.csv"])
     main(["compare", "before.csv", "after.csv", "--quiet"])
-    assert [kwargs["progress"] for _, kwargs in asked] == [True, False]
+    assert [kwargs["config"].progress for _, kwargs in asked] == [True, False]
 
 
 def test_error_on_a_terminal_is_red_and_clears_the_progress_bar(files, monkeypatch):
@@ -180,7 +180,7 @@ def test_quiet_does_not_hide_a_test_cut_short(files, result, monkeypatch, capsys
         [],
         ["time budget: 19 instead of 999 permutations were made (this depends on the machine)"],
     ):
-        short = replace(result, test=test, notes=notes)
+        short = replace(result, test=test, notes=notes, parameters={**result.parameters, "cut": notes})
         monkeypatch.setattr(compare_module, "compare", lambda *args, short=short, **options: short)
         assert main(["compare", "before.csv", "after.csv", "--quiet"]) == 0
         streams = capsys.readouterr()

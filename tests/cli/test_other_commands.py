@@ -47,7 +47,7 @@ def test_unknown_shell(capsys):
     ("words", "expected"),
     [
         (["princdiff", "comp"], {"compare", "completion"}),
-        (["princdiff", "compare", "--mis"], {"--missing", "--missing-groups"}),
+        (["princdiff", "compare", "--mis"], {"--missing"}),
         (["princdiff", "compare", "a.csv", "--missing", "im"], {"impute"}),
         (["princdiff", "watch", "--every", "q"], {"quarter"}),
         (["princdiff", "completion", "z"], {"zsh"}),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -13,23 +11,20 @@ import pandas as pd
 from princdiff.batches.over_time import ColumnOverTime
 from princdiff.data import parameters
 from princdiff.data.validate import check_choice
-from princdiff.files import write_text
 from princdiff.printable import printable
 from princdiff.result import DifferenceResult
-from princdiff.result.loading import result_from
-from princdiff.result.schema import from_plain, read_saved, refuse_other_files, to_plain
+from princdiff.result.saved import Saved
+from princdiff.result.schema import from_plain, to_plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LEVEL = 0.05
 SKIPPED = "Batches not compared"
-KIND = "princdiff comparison of batches"
-FORMAT = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BatchesResult:
+class BatchesResult(Saved):
     """Outcome of `compare_batches`.
 
     Attributes
@@ -72,6 +67,9 @@ class BatchesResult:
     >>> result.began
     'july'
     """
+
+    KIND = "princdiff comparison of batches"
+    FORMAT = 1
 
     frame: pd.DataFrame
     results: dict[str, DifferenceResult]
@@ -254,9 +252,6 @@ class BatchesResult:
 
         return "\n".join(batches_lines(self, Screen(width=width)))
 
-    def __str__(self) -> str:
-        return self.summary()
-
     def __repr__(self) -> str:
         return (
             f"<BatchesResult {len(self.frame)} batches against {printable(self.reference)}: "
@@ -274,8 +269,6 @@ class BatchesResult:
             return NotImplemented
         mine, others = (replace(one, results={}) for one in (self, other))
         return self.results == other.results and to_plain(mine) == to_plain(others)
-
-    __hash__ = None  # type: ignore[assignment]
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the effect of each batch with its interval, and the band of the reference.
@@ -315,46 +308,25 @@ class BatchesResult:
 
     # Files.
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain dicts, lists, strings and finite numbers; a missing number is None."""
-        return {
-            "kind_of_file": KIND,
-            "format": FORMAT,
-            **to_plain(replace(self, results={})),
-            "results": {name: result.to_dict() for name, result in self.results.items()},
-        }
-
-    def save(self, path: str | Path) -> Path:
-        """Write a file that `load` reads back exactly; an old file is replaced at once or not at all."""
-        write_text(path, json.dumps(self.to_dict(), allow_nan=False))
-        return Path(path)
+    def _to_plain(self) -> dict[str, Any]:
+        results = {name: result.to_dict() for name, result in self.results.items()}
+        return {**to_plain(replace(self, results={})), "results": results}
 
     @classmethod
-    def load(cls, path: str | Path) -> BatchesResult:
-        """Read a saved result. Nothing in the file is executed."""
-        parameters.check({"path": path}, path=parameters.File())
-        content = read_saved(path, KIND)
-        refuse_other_files(path, content, KIND, FORMAT)
+    def _from_plain(cls, content: dict[str, Any]) -> BatchesResult:
         results = content.pop("results", None)
-        try:
-            if not isinstance(results, dict):
-                raise ValueError("result.results should be a group of named values")
-            whole = from_plain(BatchesResult, {**content, "results": {}}, "result")
-            _check_consistency(whole, list(results))
-            return replace(whole, results={name: result_from(part) for name, part in results.items()})
-        except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{path} is damaged: {error}") from None
+        if not isinstance(results, dict):
+            raise ValueError("result.results should be a group of named values")
+        whole = from_plain(cls, {**content, "results": {}}, "result")
+        _check_consistency(whole, list(results))
+        return replace(
+            whole, results={name: DifferenceResult._from_plain(own) for name, own in results.items()}
+        )
 
-    def to_html(self, path: str | Path) -> Path:
-        """Write one page: what is new, each column over time, each batch; it works offline and prints.
-
-        The page of a single batch, with its interactive table, is ``results[batch].to_html()``.
-        """
-        parameters.check({"path": path}, path=parameters.File())
+    def _page(self) -> str:
         from princdiff.show.batch_pages import batches_page
 
-        write_text(path, batches_page(self))
-        return Path(path)
+        return batches_page(self)
 
 
 _COLUMNS = ("batch", "rows", "effect", "low", "high", "pvalue", "adjusted", "differs", "columns", "changes")

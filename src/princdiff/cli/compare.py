@@ -21,7 +21,7 @@ from princdiff.cli.streams import (
     source,
     warnings_as_notes,
 )
-from princdiff.options import CompareOptions, Config, table
+from princdiff.options import Config, table
 
 if TYPE_CHECKING:
     from princdiff.result import DifferenceResult
@@ -51,9 +51,8 @@ def add(commands: argparse._SubParsersAction) -> None:
     )
     # The shell makes many files of a pattern: with --groups they are the parts of one table.
     parser.add_argument("more", nargs="*", help=argparse.SUPPRESS)
-    grouping = ("groups", "reference", *ROWS, "sample_weight", "blocks", "permute", "covariates", "memory")
-    types.add_options(parser.add_argument_group("rows and columns"), grouping)
-    types.add_options(parser.add_argument_group("method"), (*METHOD, "quick", "checkpoint"))
+    types.add_options(parser.add_argument_group("rows and columns"), _ROWS_AND_GROUPS)
+    types.add_options(parser.add_argument_group("method"), _METHOD_OF_TWO)
     files = parser.add_argument_group("output")
     files.add_argument("--html", metavar="FILE", help="write a report: one page that works offline")
     files.add_argument(
@@ -94,15 +93,17 @@ METHOD = (
     "n_features", "n_components", "divergence", "n_permutations", "scale", "error", "certify", "random_state",
     "n_jobs", "time_budget",
 )  # fmt: skip
+_ROWS_AND_GROUPS = (
+    "groups", "reference", *ROWS, "sample_weight", "blocks", "permute", "covariates", "memory",
+)  # fmt: skip
+_METHOD_OF_TWO = (*METHOD, "quick", "checkpoint")
 
 
-def method_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The options that were given, as `compare` takes them."""
-    given = vars(arguments)
-    progress = sys.stderr.isatty() and not arguments.quiet
-    config = {name: given[name] for name in table(Config) if name in given}
-    asked = {name: given[name] for name in table(CompareOptions) if name in given}
-    return {**asked, "config": Config(progress=progress, **config)}
+def options_of(arguments: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:
+    """Options by their names, as `compare` takes them."""
+    asked = {name: getattr(arguments, name) for name in names}
+    config = {name: asked.pop(name) for name in names if name in table(Config)}
+    return {**asked, "config": Config(progress=sys.stderr.isatty() and not arguments.quiet, **config)}
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -120,8 +121,9 @@ def _run(arguments: argparse.Namespace) -> int:
     from princdiff.comparison import compare
 
     caught: list[str] = []
+    names = (*_ROWS_AND_GROUPS, *_METHOD_OF_TWO, "show_rows")
     with warnings_as_notes(caught):
-        result = compare(*_tables(arguments), **method_options(arguments))
+        result = compare(*_tables(arguments), **options_of(arguments, names))
     if arguments.fail_below is not None:
         from princdiff.result.pass_or_fail import decide
 
@@ -188,7 +190,7 @@ def _print_answer(result: DifferenceResult, caught: Sequence[str], arguments: ar
 
 def cut_short(result: DifferenceResult) -> list[str]:
     """What was left out as time ran out; never hidden: the answer rests on less than was asked for."""
-    found = [note for note in result.notes if "time budget" in note]
+    found = list(result.parameters.get("cut", ()))
     test = result.test
     if not found and not test.exact and test.n_permutations < test.asked:
         found.append(f"{test.n_permutations} instead of {test.asked} permutations were made")

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from princdiff.cli import argument_parser as types
-from princdiff.cli.compare import METHOD, ROWS, method_options, print_end
+from princdiff.cli.compare import METHOD, ROWS, options_of, print_end
 from princdiff.cli.streams import (
     BAD_INPUT,
     DIFFERENT,
@@ -198,7 +198,7 @@ def periods_of_reference(arguments: argparse.Namespace) -> int | str | None:
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
-    options = method_options(arguments)
+    options = options_of(arguments, (*ROWS, *METHOD))
     if arguments.fail_below is not None:
         # A batch differs at alpha or below it; by the rule its p-value is below the limit.
         options["alpha"] = math.nextafter(arguments.fail_below, 0.0)

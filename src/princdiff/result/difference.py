@@ -32,6 +32,7 @@ from princdiff.result.parts import (
     WitnessPart,
 )
 from princdiff.result.pass_or_fail import DecisionPart
+from princdiff.result.saved import Saved
 from princdiff.result.schema import to_plain
 from princdiff.result.table_one import Form, in_form, table_one
 from princdiff.selection.explanation import Explanation
@@ -40,12 +41,9 @@ from princdiff.tables import Coding, encode
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-KIND = "princdiff comparison"
-FORMAT = 2
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DifferenceResult:
+class DifferenceResult(Saved):
     """Outcome of `princdiff.compare`.
 
     Attributes
@@ -136,6 +134,9 @@ class DifferenceResult:
       column   kind
     0     x1  shift
     """
+
+    KIND = "princdiff comparison"
+    FORMAT = 2
 
     pvalue: float
     statistic: float
@@ -327,9 +328,6 @@ class DifferenceResult:
 
         return summary(self)
 
-    def __str__(self) -> str:
-        return self.summary()
-
     def __repr__(self) -> str:
         names = " vs ".join(map(printable, self.groups))
         count = len(self.selected_columns)
@@ -346,8 +344,6 @@ class DifferenceResult:
         if not isinstance(other, DifferenceResult):
             return NotImplemented
         return self._comparable() == other._comparable()
-
-    __hash__ = None  # type: ignore[assignment]
 
     def _comparable(self) -> str:
         content = self.to_dict()
@@ -512,9 +508,15 @@ class DifferenceResult:
 
     # Files.
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain dicts, lists, strings and finite numbers; a missing number is None."""
-        return {"kind_of_file": KIND, "format": FORMAT, **to_plain(self)}
+    def _to_plain(self) -> dict[str, Any]:
+        plain: dict[str, Any] = to_plain(self)
+        return plain
+
+    @classmethod
+    def _from_plain(cls, content: dict[str, Any]) -> DifferenceResult:
+        from princdiff.result.loading import result_from
+
+        return result_from(content)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Write as JSON text, to a file if a path is given."""
@@ -522,18 +524,6 @@ class DifferenceResult:
         if path is not None:
             write_text(path, text)
         return text
-
-    def save(self, path: str | Path) -> Path:
-        """Write a file that `load` reads back exactly; an old file is replaced at once or not at all."""
-        write_text(path, self.to_json())
-        return Path(path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> DifferenceResult:
-        """Read a saved result. Nothing in the file is executed."""
-        from princdiff.result.loading import load
-
-        return load(path)
 
     def to_html(self, path: str | Path, *, beside: DifferenceResult | None = None) -> Path:
         """Write the report: one page that works offline.
@@ -554,7 +544,12 @@ class DifferenceResult:
         parameters.check({"path": path}, path=parameters.File())
         if beside is not None and not isinstance(beside, DifferenceResult):
             raise ValueError(f"beside must be another result of a comparison, got {beside!r}")
+        if beside is None:
+            return super().to_html(path)
+        write_text(path, self._page(beside))
+        return Path(path)
+
+    def _page(self, beside: DifferenceResult | None = None) -> str:
         from princdiff.show.page import render
 
-        write_text(path, render(self, beside))
-        return Path(path)
+        return render(self, beside)

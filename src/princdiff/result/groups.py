@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,17 +11,14 @@ from numpy.typing import NDArray
 
 from princdiff.data import parameters, validate
 from princdiff.data.shared_docs import with_shared_docs
-from princdiff.files import write_text
 from princdiff.result.difference import DifferenceResult
-from princdiff.result.loading import result_from
-from princdiff.result.schema import from_plain, read_saved, refuse_other_files, to_plain
+from princdiff.result.saved import Saved
+from princdiff.result.schema import from_plain, to_plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 REST = "rest"
-KIND = "princdiff comparison of groups"
-FORMAT = 1
 LEVEL = 0.05
 _NUMBERS = ("divergence", "effect", "pvalue", "adjusted")
 
@@ -38,7 +33,7 @@ class _Stored:
 
 @with_shared_docs
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupsResult:
+class GroupsResult(Saved):
     """Comparisons of several groups, two at a time.
 
     Attributes
@@ -65,6 +60,9 @@ class GroupsResult:
     >>> result.results["a", "c"].pvalue
     0.01
     """
+
+    KIND = "princdiff comparison of groups"
+    FORMAT = 1
 
     table: pd.DataFrame
     results: dict[tuple[str, ...], DifferenceResult]
@@ -189,9 +187,6 @@ class GroupsResult:
         shown = self.table[["group", "other", "effect", "pvalue", "adjusted", "features"]]
         return f"{self.headline}\n\n{shown.to_string(index=False, float_format='{:.3g}'.format)}"
 
-    def __str__(self) -> str:
-        return self.summary()
-
     def __repr__(self) -> str:
         differ = int((self.table["adjusted"] <= LEVEL).sum())
         return f"<GroupsResult {len(self.table)} comparisons of {len(self.groups)} groups: {differ} differ>"
@@ -207,8 +202,6 @@ class GroupsResult:
             return NotImplemented
         same = self.adjustment == other.adjustment and self.table.equals(other.table)
         return same and self.results == other.results
-
-    __hash__ = None  # type: ignore[assignment]
 
     # Pictures.
 
@@ -252,46 +245,24 @@ class GroupsResult:
 
     # Files.
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain dicts, lists, strings and finite numbers; a missing number is None."""
+    def _to_plain(self) -> dict[str, Any]:
         return {
-            "kind_of_file": KIND,
-            "format": FORMAT,
             **to_plain(_Stored(self.table, self.adjustment)),
             "results": [{"pair": list(pair), **result.to_dict()} for pair, result in self.results.items()],
         }
 
-    def save(self, path: str | Path) -> Path:
-        """Write a file that `load` reads back exactly; an old file is replaced at once or not at all."""
-        write_text(path, json.dumps(self.to_dict(), allow_nan=False))
-        return Path(path)
-
     @classmethod
-    def load(cls, path: str | Path) -> GroupsResult:
-        """Read saved comparisons. Nothing in the file is executed."""
-        parameters.check({"path": path}, path=parameters.File())
-        content = read_saved(path, KIND)
-        refuse_other_files(path, content, KIND, FORMAT)
-        try:
-            stored = from_plain(_Stored, content, "result")
-            results = _stored_results(content.get("results"))
-            asked = list(zip(stored.table["group"], stored.table["other"], strict=True))
-            if list(results) != asked:
-                raise ValueError("the results are not those of the table")
-        except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{path} is damaged: {error}") from None
+    def _from_plain(cls, content: dict[str, Any]) -> GroupsResult:
+        stored = from_plain(_Stored, content, "result")
+        results = _stored_results(content.get("results"))
+        if list(results) != list(zip(stored.table["group"], stored.table["other"], strict=True)):
+            raise ValueError("the results are not those of the table")
         return cls(stored.table, results, stored.adjustment)
 
-    def to_html(self, path: str | Path) -> Path:
-        """Write one page with all comparisons, which works offline and prints.
-
-        The page of a single comparison, with its interactive table, is ``results[group, other].to_html()``.
-        """
-        parameters.check({"path": path}, path=parameters.File())
+    def _page(self) -> str:
         from princdiff.show.group_pages import groups_page
 
-        write_text(path, groups_page(self))
-        return Path(path)
+        return groups_page(self)
 
 
 def _stored_results(content: Any) -> dict[tuple[str, ...], DifferenceResult]:
@@ -302,7 +273,7 @@ def _stored_results(content: Any) -> dict[tuple[str, ...], DifferenceResult]:
         pair = item.pop("pair") if isinstance(item, dict) else None
         if not isinstance(pair, list) or not all(isinstance(name, str) for name in pair):
             raise ValueError("a result does not say which groups it compares")
-        results[tuple(pair)] = result_from(item)
+        results[tuple(pair)] = DifferenceResult._from_plain(item)
     return results
 
 

@@ -9,12 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from princdiff.data import parameters
 from princdiff.findings import Reason
-from princdiff.result.difference import FORMAT, KIND, DifferenceResult
-from princdiff.result.schema import checked, from_plain, read_saved, refuse_other_files
+from princdiff.options import Missing
+from princdiff.result.difference import DifferenceResult
+from princdiff.result.schema import checked, from_plain
 from princdiff.tables.encoding import feature_names
-from princdiff.tables.preparation import Missing
 
 
 def load(path: str | Path) -> DifferenceResult:
@@ -41,28 +40,18 @@ def load(path: str | Path) -> DifferenceResult:
     ...     load(path) == result
     True
     """
-    parameters.check({"path": path}, path=parameters.File())
-    content = read_saved(path, KIND)
-    if content.get("kind_of_file") == f"{KIND} of groups":
-        raise ValueError(f"{path} holds comparisons of several groups: read it with GroupsResult.load")
-    if content.get("kind_of_file") == f"{KIND} of batches":
-        raise ValueError(f"{path} holds comparisons of batches: read it with BatchesResult.load")
-    refuse_other_files(path, content, KIND, FORMAT)
+    return DifferenceResult.load(path)
+
+
+def result_from(content: dict[str, Any]) -> DifferenceResult:
+    """A result from what `DifferenceResult.to_dict` made of it; ValueError where it is damaged."""
     lost = [
         part.name
         for part in fields(DifferenceResult)
         if part.name not in content and part.default is MISSING and part.default_factory is MISSING
     ]
     if lost:
-        raise ValueError(f"{path} is incomplete: {', '.join(lost)} is missing")
-    try:
-        return result_from(content)
-    except ValueError as error:
-        raise ValueError(f"{path} is damaged: {error}") from None
-
-
-def result_from(content: dict[str, Any]) -> DifferenceResult:
-    """A result from what `DifferenceResult.to_dict` made of it; ValueError where it is damaged."""
+        raise ValueError(f"it is incomplete: {', '.join(lost)} is missing")
     result = from_plain(DifferenceResult, content, "result")
     for name, declared in _declared(result).items():
         _complete(getattr(result, name), f"result.{name}", declared)
@@ -78,6 +67,7 @@ _PARAMETERS = {
     "missing": Missing,
     "left_out": dict[str, str],
     "why_divergence": str | None,
+    "cut": list[str],
 }
 _NEEDED = object()
 # What pages, plots and words read from the tables of a result, with what stands for a column that files of an

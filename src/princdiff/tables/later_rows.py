@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from princdiff.data.validate import check_choice
+from princdiff.options import Missing
 from princdiff.tables import messages
 from princdiff.tables.alignment import matching
 from princdiff.tables.column_values import read_column
@@ -18,7 +19,6 @@ from princdiff.tables.encoding import Coding, expand, recode
 from princdiff.tables.frames import Table, listed, plural
 from princdiff.tables.levels import Levels
 from princdiff.tables.pooled_columns import Pool, bad_cells
-from princdiff.tables.preparation import Missing
 from princdiff.tables.readers import read
 from princdiff.tables.roles import Layout
 
