@@ -179,7 +179,9 @@ def test_long_text_is_summed_up_or_read_by_rows(tmp_path, monkeypatch):
 def test_errors_name_what_is_wrong(folder, tmp_path):
     with pytest.raises(ValueError, match=r"'amount' has \d+ missing values"):
         quiet(compare, folder, groups="month", config=Config(memory=BUDGET))
-    with pytest.raises(ValueError, match=r"12000 rows of 10 columns, which take about 14\.4 MB .* memory="):
+    with pytest.raises(
+        ValueError, match=r"12000 rows of 10 columns, which take about 14\.4 MB .* config=Config\(memory="
+    ):
         compare(folder, groups="month", covariates="items", missing="impute", config=Config(memory=BUDGET))
     with pytest.raises(ValueError, match="memory must be a number of bytes"):
         compare(folder, groups="month", config=Config(memory="much"))

@@ -77,7 +77,9 @@ def compare_groups(
     )
     given = settled("compare_groups", {**options, "groups": groups, "reference": reference})
     chosen, run = Options.of(given), run_of(given)
-    asked = {**asked_of(given), "reference": None}
+    asked = asked_of(given)
+    # The two groups of a pair are in their order already.
+    del asked["reference"]
     found: Profile | Prepared | None = profile_of_sources(X, None, given, run)
     if found is None:
         with caught_warnings() as caught:

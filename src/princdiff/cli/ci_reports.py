@@ -25,7 +25,7 @@ def junit(result: BatchesResult, failing: Collection[str]) -> str:
     str
         XML.
     """
-    from princdiff.show.page_data import visible
+    from princdiff.show.html import visible
 
     suite = ElementTree.Element(
         "testsuite",

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import math
 from html import escape
-from importlib.resources import files
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from princdiff.show import notebook
-from princdiff.show.page_data import named, unbroken, visible
+from princdiff.show.html import CELL, named, page, piece, table, unbroken, visible
 from princdiff.show.plot_style import COLOURS
 from princdiff.words.readable_figures import some
 
@@ -44,12 +42,10 @@ def batches_page(result: BatchesResult) -> str:
     str
         HTML that needs no script and no network.
     """
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    here = files(__package__)
-    template = environment.from_string(here.joinpath("batches.html.jinja").read_text(encoding="utf-8"))
     batches = _batches(result)
     shown = result.history[:_SHOWN_COLUMNS]
-    return template.render(
+    return page(
+        "batches.html.jinja",
         title=f"{len(batches)} batch{'es' if len(batches) != 1 else ''} against {named(result.reference)}",
         headline=unbroken(result.headline),
         decision=unbroken(result.decision),
@@ -61,8 +57,6 @@ def batches_page(result: BatchesResult) -> str:
         reference=named(result.reference),
         explained=_explained(result),
         notes=[visible(note) for note in result.notes],
-        style=Markup(here.joinpath("page.css").read_text(encoding="utf-8")),
-        policy="default-src 'none'; style-src 'unsafe-inline'; img-src data:",
     )
 
 
@@ -221,19 +215,13 @@ def _explained(result: BatchesResult) -> str:
 def batches_html(result: BatchesResult) -> str:
     """The answer and the columns over time, for a notebook."""
     batches, short = list(result.frame["batch"]), list(result.frame["short"])
-    lines = []
-    for one in result.history[:10]:
-        spark = f'<span style="color:{COLOURS[0]};white-space:pre">{one.sparkline(short=short)}</span>'
-        sentence = escape(unbroken(one.sentence(batches, short)))
-        lines.append(
-            f'<tr><td style="{notebook._CELL}">{spark}</td><td style="{notebook._CELL}">{sentence}</td></tr>'
+    rows = [
+        (
+            f'<span style="color:{COLOURS[0]};white-space:pre">{one.sparkline(short=short)}</span>',
+            escape(unbroken(one.sentence(batches, short))),
         )
-    table = (
-        f'<table style="border-collapse:collapse;font-size:0.95em"><tbody>{"".join(lines)}</tbody></table>'
-    )
+        for one in result.history[:10]
+    ]
     last = 'One batch: result.results[batch]. All on one page: result.to_html("batches.html").'
-    return (
-        f'<div style="max-width:62em;text-align:left"><p style="margin:0 0 0.6em"><b>'
-        f"{escape(unbroken(result.headline))}</b></p>{table if lines else ''}"
-        f'<p style="margin:0.4em 0 0;{notebook._SOFT}">{escape(last)}</p></div>'
-    )
+    body = table([("", CELL), ("", CELL)], rows) if rows else ""
+    return piece(f"<b>{escape(unbroken(result.headline))}</b>", body, last)

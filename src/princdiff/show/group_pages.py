@@ -7,17 +7,15 @@ links lead to; so it opens and prints anywhere.
 from __future__ import annotations
 
 from html import escape
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from princdiff.result.groups import LEVEL, REST
 from princdiff.show import notebook
-from princdiff.show.page_data import named, unbroken, visible
-from princdiff.show.plot_style import COLOURS, new_axes, shortened
+from princdiff.show.html import CELL, NUMBER, meter, named, page, piece, table, unbroken, visible
+from princdiff.show.plot_style import new_axes, shortened
 from princdiff.words import wording
 
 if TYPE_CHECKING:
@@ -96,39 +94,20 @@ def _shaded(
 
 def groups_html(result: GroupsResult) -> str:
     """The answer and the table of comparisons, for a notebook."""
-    head = "".join(
-        f'<th scope="col" style="{style};font-weight:600">{name}</th>'
-        for name, style in (
-            ("groups", notebook._CELL),
-            ("effect", notebook._CELL),
-            ("adjusted p", notebook._NUMBER),
-            ("columns that differ", notebook._CELL),
-        )
-    )
+    heads = [("groups", CELL), ("effect", f"{CELL};white-space:nowrap"), ("adjusted p", NUMBER)]
     longest = _largest(result.table["effect"].to_numpy(float))
-    rows = "".join(f"<tr>{_notebook_row(row, longest)}</tr>" for row in _comparisons(result))
-    table = "border-collapse:collapse;margin:0;font-size:0.95em"
+    rows = [
+        (
+            escape(row["title"]),
+            meter(row["effect"], longest, row["differs"]),
+            escape(row["adjusted"]),
+            escape(row["columns"]),
+        )
+        for row in _comparisons(result)
+    ]
     last = 'One comparison: result.results[group, other]. All on one page: result.to_html("groups.html").'
-    return (
-        f'<div style="max-width:62em;text-align:left"><p style="margin:0 0 0.6em"><b>'
-        f'{escape(result.headline)}</b></p><table style="{table}"><thead><tr>{head}</tr></thead>'
-        f'<tbody>{rows}</tbody></table><p style="margin:0.4em 0 0;{notebook._SOFT}">{escape(last)}</p></div>'
-    )
-
-
-def _notebook_row(row: dict[str, Any], longest: float) -> str:
-    length = 4.0 * max(0.0, row["effect"]) / longest
-    colour = COLOURS[0] if row["differs"] else "#8d99a5"
-    bar = (
-        '<span style="display:inline-block;width:4em;margin-right:0.5em"><span style="display:inline-block;'
-        f'width:{length:.2f}em;height:0.65em;background:{colour}"></span></span>'
-    )
-    return (
-        f'<td style="{notebook._CELL}">{escape(row["title"])}</td>'
-        f'<td style="{notebook._CELL};white-space:nowrap">{bar}{row["effect"]:.2f} sd</td>'
-        f'<td style="{notebook._NUMBER}">{escape(row["adjusted"])}</td>'
-        f'<td style="{notebook._CELL}">{escape(row["columns"])}</td>'
-    )
+    body = table([*heads, ("columns that differ", CELL)], rows)
+    return piece(f"<b>{escape(result.headline)}</b>", body, last)
 
 
 def groups_page(result: GroupsResult) -> str:
@@ -144,13 +123,11 @@ def groups_page(result: GroupsResult) -> str:
     str
         HTML that needs no script and no network.
     """
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    here = files(__package__)
-    template = environment.from_string(here.joinpath("groups.html.jinja").read_text(encoding="utf-8"))
     comparisons = _comparisons(result)
     effects = result.columns_frame("effect")
     chosen = result.columns_frame("selected").fillna(False)
-    return template.render(
+    return page(
+        "groups.html.jinja",
         title=f"{len(result.groups)} groups, two at a time"
         if not result.against_rest
         else f"{len(result.groups)} groups, each against the rest",
@@ -171,8 +148,6 @@ def groups_page(result: GroupsResult) -> str:
             for name in effects.index[:_SHOWN_COLUMNS]
         ],
         more=max(0, len(effects) - _SHOWN_COLUMNS),
-        style=Markup(here.joinpath("page.css").read_text(encoding="utf-8")),
-        policy="default-src 'none'; style-src 'unsafe-inline'; img-src data:",
     )
 
 

@@ -1,8 +1,4 @@
-"""A result inside a notebook: the answer, the leading columns and the direction, not the whole page.
-
-Notebooks bring style sheets of their own, light and dark, and some drop ``<style>`` elements: so every rule
-stands in a ``style`` attribute, text and lines have the colour of the text around, and there are no grounds.
-"""
+"""A result inside a notebook: the answer, the leading columns and the direction, not the whole page."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from princdiff.show.plot_style import COLOURS
+from princdiff.show.html import CELL, NUMBER, SOFT, meter, piece, table
 from princdiff.words import on_directions, wording
 
 if TYPE_CHECKING:
@@ -26,9 +22,6 @@ _SHOWN = 10
 _PICTURE = (6.2, 2.3)
 # Stands for "the colour of the text around", which matplotlib does not know.
 _INK = "#010203"
-_CELL = "text-align:left;vertical-align:top;padding:0.2em 0.9em 0.2em 0;white-space:normal"
-_NUMBER = "text-align:right;vertical-align:top;padding:0.2em 0.9em 0.2em 0;white-space:nowrap"
-_SOFT = "opacity:0.75;font-size:0.9em"
 
 
 def result_html(result: DifferenceResult, more: bool = True) -> str:
@@ -46,14 +39,8 @@ def result_html(result: DifferenceResult, more: bool = True) -> str:
     str
         HTML that needs no style sheet, script or file.
     """
-    parts = [
-        f'<p style="margin:0 0 0.6em"><b>{escape(wording.headline(result))}</b> '
-        f"{escape(wording.details(result))}</p>",
-        _columns(result),
-        _shown(result),
-        f'<p style="margin:0.4em 0 0;{_SOFT}">{escape(_last(result, more))}</p>',
-    ]
-    return f'<div style="max-width:62em;text-align:left">{"".join(parts)}</div>'
+    opening = f"<b>{escape(wording.headline(result))}</b> {escape(wording.details(result))}"
+    return piece(opening, f"{_columns(result)}{_shown(result)}", _last(result, more))
 
 
 def _columns(result: DifferenceResult) -> str:
@@ -63,40 +50,25 @@ def _columns(result: DifferenceResult) -> str:
     shown = shown.head(_SHOWN)
     if shown.empty:
         return ""
-    heads = [("column", _CELL), ("kind", _CELL), ("what changed", _CELL), ("size", _CELL)]
-    tested = bool(shown["pvalue"].notna().any())
-    heads += [("adjusted p", _NUMBER)] if tested else []
-    heads += [("differs", _CELL)] if len(chosen) else []
-    head = "".join(f'<th scope="col" style="{style};font-weight:600">{name}</th>' for name, style in heads)
+    tested, named = bool(shown["pvalue"].notna().any()), len(chosen) > 0
+    heads = [("column", CELL), ("kind", f"{CELL};white-space:nowrap"), ("what changed", CELL)]
+    heads += [("size", f"{CELL};white-space:nowrap")]
+    heads += [("adjusted p", NUMBER)] * tested + [("differs", CELL)] * named
     longest = max(float(shown["effect"].max()), 1e-9)
-    rows = "".join(
-        f"<tr>{_row(row, longest, tested, len(chosen) > 0)}</tr>" for row in shown.to_dict("records")
-    )
-    further = wording.further_columns(result, shown)
-    more = f'<p style="margin:0.2em 0;{_SOFT}">… and {further}</p>' if further else ""
-    if not len(chosen):
-        more = f'<p style="margin:0.2em 0;{_SOFT}">The largest differences, which may well be chance.</p>'
-    table = "border-collapse:collapse;margin:0;font-size:0.95em"
-    return f'<table style="{table}"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}'
-
-
-def _row(row: dict[Any, Any], longest: float, tested: bool, named: bool) -> str:
-    length = 4.0 * max(0.0, float(row["effect"])) / longest
-    colour = COLOURS[0] if row["selected"] else "#8d99a5"
-    bar = f"display:inline-block;width:{length:.2f}em;height:0.65em;background:{colour}"
-    room = "display:inline-block;width:4em;margin-right:0.5em"
-    bar = f'<span style="{room}"><span style="{bar}"></span></span>'
-    cells = [
-        f'<td style="{_CELL}">{escape(str(row["column"]))}</td>',
-        f'<td style="{_CELL};white-space:nowrap">{escape(str(row["kind"]))}</td>',
-        f'<td style="{_CELL}">{escape(str(row["change"]))}</td>',
-        f'<td style="{_CELL};white-space:nowrap">{bar}{float(row["effect"]):.2f} sd</td>',
+    rows = [
+        [
+            *(escape(str(row[name])) for name in ("column", "kind", "change")),
+            meter(float(row["effect"]), longest, bool(row["selected"])),
+            *[_pvalue(row["pvalue"])] * tested,
+            *[row["differs"]] * named,
+        ]
+        for row in shown.to_dict("records")
     ]
-    if tested:
-        cells.append(f'<td style="{_NUMBER}">{_pvalue(row["pvalue"])}</td>')
-    if named:
-        cells.append(f'<td style="{_CELL}">{row["differs"]}</td>')
-    return "".join(cells)
+    further = wording.further_columns(result, shown)
+    more = f'<p style="margin:0.2em 0;{SOFT}">… and {further}</p>' if further else ""
+    if not named:
+        more = f'<p style="margin:0.2em 0;{SOFT}">The largest differences, which may well be chance.</p>'
+    return table(heads, rows) + more
 
 
 def _pvalue(value: float) -> str:

@@ -10,20 +10,17 @@ or inside one block of JSON that cannot close its own script element, and that t
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from princdiff.result.rows import SIDES_IN_WORDS, cell
 from princdiff.show import charts, vega
 from princdiff.show.figures import visible_range
-from princdiff.show.page_data import group_labels, leading, named, page_data, unbroken, visible
+from princdiff.show.html import named, page, shipped, unbroken, visible
+from princdiff.show.page_data import group_labels, leading, page_data
 from princdiff.show.plot_style import COLOURS
 from princdiff.words import on_directions, on_pairs, wording
 
@@ -69,13 +66,12 @@ def render(result: DifferenceResult, beside: DifferenceResult | None = None) -> 
     str
         HTML.
     """
-    library = f"(function () {{\n{vega.library()}\n}})();"
-    scripts = [_script(library), _script("\n".join(map(_file, _BEHAVIOUR)))]
+    scripts = [f"(function () {{\n{vega.library()}\n}})();", "\n".join(map(shipped, _BEHAVIOUR))]
     names = group_labels(result)
     first = leading(result)
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    template = environment.from_string(_file("page.html.jinja"))
-    return template.render(
+    return page(
+        "page.html.jinja",
+        scripts,
         title=" and ".join(vega.labels(names)) if len(names) == 2 else f"{len(names)} groups",
         headline=unbroken(wording.headline(result)),
         details=unbroken(wording.details(result)),
@@ -112,12 +108,7 @@ def render(result: DifferenceResult, beside: DifferenceResult | None = None) -> 
         settings=[*_settings(result), *_shared(beside)],
         seconds=_seconds(result),
         colours=list(enumerate(zip(COLOURS, _DARK_COLOURS, strict=True))),
-        style=Markup(_file("page.css")),
         data=embedded(page_data(result, beside)),
-        library=scripts[0],
-        behaviour=scripts[1],
-        policy=f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; "
-        "style-src 'unsafe-inline'; img-src data:",
     )
 
 
@@ -433,20 +424,6 @@ def _seconds(result: DifferenceResult) -> list[tuple[str, str]]:
 
 
 # Small things.
-
-
-def _file(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _script(text: str) -> Markup:
-    """Script text that cannot close its element, with the line ends that a browser hashes."""
-    return Markup(text.replace("\r\n", "\n").replace("</script", "<\\/script"))
-
-
-def _hash(script: str) -> str:
-    digest = hashlib.sha256(script.encode("utf-8")).digest()
-    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 
 def _minus(text: str) -> str:

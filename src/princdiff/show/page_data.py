@@ -8,8 +8,6 @@ are kept for the leading columns.
 from __future__ import annotations
 
 import math
-import re
-import unicodedata
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +15,7 @@ import pandas as pd
 
 from princdiff.findings import Reason
 from princdiff.show import charts, vega
+from princdiff.show.html import named, unbroken, visible
 from princdiff.tables.encoding import feature_names
 from princdiff.words import on_directions, on_pairs, readable_figures, wording
 from princdiff.words.readable_figures import from_to, numbers, percentages
@@ -31,40 +30,7 @@ _DIGITS = 4
 _MOST_PAIRS = 200
 _LEADING_COLUMNS = 4
 _LEADING_PAIRS = 2
-_BIDI = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f")
-_TOGETHER = re.compile(r" (?=[%=])|(?<=[→=]) ")
 _PARTS = ("location", "scale", "shape")
-
-
-def visible(text: object) -> str:
-    r"""Text without what a browser cannot show or what turns the text around it: controls, overrides.
-
-    Examples
-    --------
-    >>> visible("a\x00b\u202ec") == "a\ufffdb\ufffdc"
-    True
-    """
-    return "".join(
-        "\ufffd" if character in _BIDI or unicodedata.category(character) in ("Cc", "Cs") else character
-        for character in str(text).replace("\n", " ").replace("\t", " ")
-    )
-
-
-def unbroken(text: object) -> str:
-    r"""Text in which "85 %" and "→ 32 %" stay in one line.
-
-    Examples
-    --------
-    >>> unbroken("sex (85 % → 32 %)").split(" ")
-    ['sex', '(85\xa0%', '→\xa032\xa0%)']
-    """
-    return _TOGETHER.sub("\u00a0", visible(text))
-
-
-def named(text: object) -> str:
-    """A name that can be seen, whatever it is."""
-    shown = visible(text)
-    return shown if shown.strip() else "(no name)"
 
 
 def group_labels(result: DifferenceResult) -> list[str]:
