@@ -42,7 +42,7 @@ class Saved:
         content = read_saved(path, cls.KIND)
         kind = content.get("kind_of_file")
         if kind != cls.KIND and kind in _READERS:
-            raise ValueError(f"{path} is a saved {kind}: read it with {_READERS[kind]}")
+            raise ValueError(f"{path} is not a saved {cls.KIND}, but a {kind}: read it with {_READERS[kind]}")
         refuse_other_files(path, content, cls.KIND, cls.FORMAT)
         try:
             return cls._from_plain(content)
