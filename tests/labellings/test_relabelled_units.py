@@ -53,7 +53,7 @@ def test_all_labellings_of_a_small_design():
 
 @pytest.mark.parametrize("kind", ["nested", "crossed", "mixed"])
 def test_level(kind):
-    rejected, n_sets = 0, 60
+    rejected, n_sets = 0, 30
     for seed in range(n_sets):
         rows, codes, block = persons(np.random.default_rng([1, seed]), kind)
         options = {"statistic": "divergence", "n_permutations": 19, "random_state": seed}

@@ -25,7 +25,9 @@ def rows_and_labels(n_rows: int, n_features: int, seed: int = 0) -> tuple[np.nda
     return X, y
 
 
-@pytest.mark.parametrize("estimator", [PDA(), SPARDA(2), SPARDA(penalty=0.05)])
+@pytest.mark.parametrize(
+    "estimator", [PDA(certify=False), SPARDA(2, certify=False), SPARDA(penalty=0.05, certify=False)]
+)
 def test_the_divergence_is_that_of_a_search_on_all_rows(estimator):
     X, y = rows_and_labels(4000, 6)
     options = {"effort": "fast", "certify": False, "random_state": 0}
@@ -102,7 +104,7 @@ def test_a_wrong_sample_size_is_refused():
     X, y = rows_and_labels(200, 3)
     for subsample in (0, 99, -1, True, "half", 0.5):
         with pytest.raises(ValueError, match="subsample must be"):
-            PDA(subsample=subsample).fit(X, y)
+            PDA(subsample=subsample, certify=False).fit(X, y)
 
 
 # ---------------------------------------------------------------- what a sample is too small to show
