@@ -470,19 +470,18 @@ def with_flags(rows: Any, kinds: tuple[str, ...]) -> tuple[str, ...]:
     likely = np.flatnonzero(((head == low) | (head == high)).all(axis=0) & (np.array(kinds) == "number"))
     if not len(likely):
         return kinds
-    found = list(kinds)
-    by_column = rows.tocsc() if sp.issparse(rows) else rows
-    for j in likely.tolist():
-        if _has_two_values(by_column, j):
-            found[j] = "flag"
+    found = np.array(kinds, dtype=object)
+    found[likely[_have_two_values(rows, likely)]] = "flag"
     return tuple(found)
 
 
-def _has_two_values(rows: Any, feature: int) -> bool:
+def _have_two_values(rows: Any, features: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Whether each of some features takes two values; in a sparse matrix zero is one of them."""
     if not sp.issparse(rows):
-        column = rows[:, feature]
-        low, high = column.min(), column.max()
-        return bool(low < high and ((column == low) | (column == high)).all())
-    stored = rows[:, [feature]].data
-    values = set(np.unique(stored).tolist())
-    return len(values if len(stored) == rows.shape[0] else values | {0.0}) == 2
+        columns = (rows[:, feature] for feature in features.tolist())
+        ends = ((column, column.min(), column.max()) for column in columns)
+        return np.array([a < b and bool(((column == a) | (column == b)).all()) for column, a, b in ends])
+    some = sp.csr_matrix(rows[:, features])
+    low, high = some.min(axis=0).toarray().ravel(), some.max(axis=0).toarray().ravel()
+    other = (some.data != low[some.indices]) & (some.data != high[some.indices])
+    return (low < high) & (np.bincount(some.indices[other], minlength=len(features)) == 0)
