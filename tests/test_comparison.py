@@ -152,7 +152,7 @@ def test_round_trip_of_odd_results(tmp_path):
         ("[1, 2]", "not a saved"),
         ('{"kind_of_file": "other"}', "not a saved"),
         ('{"kind_of_file": "princdiff comparison", "format": 99}', "format 99"),
-        ('{"kind_of_file": "princdiff comparison", "format": 2}', "incomplete"),
+        ('{"kind_of_file": "princdiff comparison", "format": 2}', "damaged: result.pvalue is missing"),
     ],
 )
 def test_other_files_are_refused(content, words, tmp_path):

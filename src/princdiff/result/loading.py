@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +44,6 @@ def load(path: str | Path) -> DifferenceResult:
 
 def result_from(content: dict[str, Any]) -> DifferenceResult:
     """A result from what `DifferenceResult.to_dict` made of it; ValueError where it is damaged."""
-    lost = [
-        part.name
-        for part in fields(DifferenceResult)
-        if part.name not in content and part.default is MISSING and part.default_factory is MISSING
-    ]
-    if lost:
-        raise ValueError(f"it is incomplete: {', '.join(lost)} is missing")
     result = from_plain(DifferenceResult, content, "result")
     for name, declared in _declared(result).items():
         _complete(getattr(result, name), f"result.{name}", declared)
