@@ -5,7 +5,8 @@
 PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
-PIP_INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check
+# An installation compiles the kernels too.
+INSTALL = $(PY) -m pip install --quiet --disable-pip-version-check -e '.$(1)' && mkdir -p build && touch build/kernels.stamp
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -145,29 +146,29 @@ $(PY):
 
 # The report of the demo needs its extra.
 $(VENV)/.stamp-report: pyproject.toml | $(PY)
-	$(PIP_INSTALL) -e '.[report]'
+	$(call INSTALL,[report])
 	@touch $@ $(VENV)/.stamp-core
 
 # Order-only on the interpreter: its time stamp is the system's and says nothing about ours.
 $(VENV)/.stamp-core: pyproject.toml | $(PY)
-	$(PIP_INSTALL) -e .
+	$(call INSTALL,)
 	@touch $@
 
 $(VENV)/.stamp-test: pyproject.toml | $(PY)
-	$(PIP_INSTALL) -e '.[test]'
+	$(call INSTALL,[test])
 	@touch $@ $(VENV)/.stamp-docs $(VENV)/.stamp-report $(VENV)/.stamp-core
 
 $(VENV)/.stamp-dev: pyproject.toml | $(PY)
-	$(PIP_INSTALL) -e '.[dev]'
+	$(call INSTALL,[dev])
 	@touch $@ $(VENV)/.stamp-test $(VENV)/.stamp-docs $(VENV)/.stamp-report $(VENV)/.stamp-core
 
 $(VENV)/.stamp-docs: pyproject.toml | $(PY)
-	$(PIP_INSTALL) -e '.[docs]'
+	$(call INSTALL,[docs])
 	@touch $@ $(VENV)/.stamp-report $(VENV)/.stamp-core
 
 # The peers hold pandas back and take long to install, so the tests do without them.
 $(VENV)/.stamp-bench: pyproject.toml | $(PY)
-	$(PIP_INSTALL) -e '.[bench]'
+	$(call INSTALL,[bench])
 	@touch $@ $(VENV)/.stamp-core
 
 # alibi-detect needs NumPy below 2; where it does not install, its row of the table has a dash.

@@ -19,6 +19,8 @@ from princdiff import (
     stability_selection,
 )
 
+pytestmark = pytest.mark.whole
+
 NAMES = divergences.available()
 SCALE_FREE = [name for name in NAMES if divergences.get(name).degree == 0]
 

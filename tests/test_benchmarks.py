@@ -23,6 +23,8 @@ from benchmarks import collect, sections, sparse_paths, two_sample
 from benchmarks.paper import fig1b, fig1c
 from princdiff import permutation_test
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.fixture
 def labelled() -> tuple[np.ndarray, np.ndarray]:

@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 
 from princdiff import PDA, SPARDA, compare, load, permutation_test, select_features
 
+pytestmark = pytest.mark.whole
+
 FACTOR = int(os.environ.get("PRINCDIFF_FUZZ", "1"))
 
 

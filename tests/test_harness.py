@@ -15,6 +15,8 @@ from benchmarks.harness import Answer, __main__, by_pvalue, codes, methods, numb
 from benchmarks.harness.differences import CHANGED, FIRST, differences
 from benchmarks.harness.runs import Runs, Said, ask
 
+pytestmark = pytest.mark.whole
+
 HERE, MISSING = methods.available()
 
 

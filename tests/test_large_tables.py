@@ -12,6 +12,8 @@ from princdiff import Config, compare, open_rows
 from princdiff.cli.main import main
 from princdiff.tables import large_tables, prepare
 
+pytestmark = pytest.mark.whole
+
 N_ROWS = 12_000
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from princdiff import compare
 
+pytestmark = pytest.mark.whole
+
 
 def answer(seed):
     rng = np.random.default_rng(seed)

@@ -12,6 +12,8 @@ import pytest
 import princdiff
 from princdiff import PDA, compare, permutation_test, select_features
 
+pytestmark = pytest.mark.whole
+
 ROWS = 80
 QUICK = {"n_permutations": 19, "random_state": 0}
 

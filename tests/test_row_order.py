@@ -14,6 +14,8 @@ from princdiff.data.samples import Samples
 from princdiff.solvers.solve import evaluate
 from princdiff.solvers.sparsity import normalised
 
+pytestmark = pytest.mark.whole
+
 Y = np.repeat(["a", "b"], [70, 90])
 
 

@@ -12,6 +12,8 @@ from scipy import stats
 from princdiff import Config, compare, compare_batches
 from princdiff.labellings.pvalues import adjusted_pvalues
 
+pytestmark = pytest.mark.whole
+
 
 def made_up(n_months: int = 5, rows: int = 100, seed: int = 0) -> pd.DataFrame:
     rng = np.random.default_rng(seed)

@@ -9,6 +9,8 @@ from year_of_batches import compared_year, made_up_year
 from princdiff import compare_batches
 from princdiff.batches.over_time import ColumnOverTime, short_batches
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.fixture
 def year():

@@ -9,6 +9,8 @@ import pytest
 from princdiff import Watch
 from princdiff.batches.watch_file import only_run
 
+pytestmark = pytest.mark.whole
+
 
 def rows(seed, count=150, shift=0.0, new=0.0, rho=0.7):
     rng = np.random.default_rng(seed)

@@ -12,6 +12,8 @@ from command_line import one_line_error, written
 
 from princdiff.cli import main
 
+pytestmark = pytest.mark.whole
+
 QUICK = ["--n-permutations", "99", "--quiet"]
 
 

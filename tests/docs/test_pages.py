@@ -9,6 +9,8 @@ import pytest
 
 from tests.docs.code_blocks import read_blocks, run_page
 
+pytestmark = pytest.mark.whole
+
 ROOT = Path(__file__).parents[2]
 # Made from something else when the site is built, or written for people who work on princdiff itself.
 NOT_PAGES = ("auto_tutorials", "contributing", "decisions", "api")

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.whole
+
 pytest.importorskip("sphinx_gallery", reason="the extra 'docs' is not installed: the site was not built")
 pytest.importorskip("pydata_sphinx_theme", reason="the extra 'docs' is not installed: the site was not built")
 

@@ -19,6 +19,8 @@ from princdiff import PDA, SPARDA
 from princdiff.data.problem import Design, Problem, Run
 from princdiff.datasets import make_block_gaussians, make_gaussian_pair
 
+pytestmark = pytest.mark.whole
+
 SCALES = [None, "pooled", "within"]
 
 

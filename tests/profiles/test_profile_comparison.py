@@ -11,6 +11,8 @@ from princdiff.profiles import large_sources
 from princdiff.profiles.chunk_sums import ChunkLabellings, Chunks
 from princdiff.profiles.chunk_tests import ChunkTests
 
+pytestmark = pytest.mark.whole
+
 
 def table(n: int, seed: int) -> pd.DataFrame:
     rng = np.random.default_rng(seed)

@@ -14,6 +14,8 @@ from princdiff.profiles.chunk_tests import ChunkTests
 from princdiff.profiles.sums_of_rows import sums_of_rows, thinned, worth_sums
 from princdiff.tables import prepare
 
+pytestmark = pytest.mark.whole
+
 
 def table(n: int, seed: int) -> pd.DataFrame:
     rng = np.random.default_rng(seed)

@@ -12,6 +12,8 @@ from princdiff.result.adjustment import adjusting_weights, balance_of
 from princdiff.selection.intervals import selected_effects
 from princdiff.words import wording
 
+pytestmark = pytest.mark.whole
+
 QUICK = {"n_permutations": 99, "random_state": 0}
 
 

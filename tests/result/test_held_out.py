@@ -10,6 +10,8 @@ from princdiff.result import held_out
 from princdiff.result.effects import Effect
 from princdiff.result.held_out import HeldOut, halves, rows_to_fit
 
+pytestmark = pytest.mark.whole
+
 RNG = np.random.default_rng
 
 

@@ -9,6 +9,8 @@ from princdiff.labellings.schemes import Scheme
 from princdiff.selection.echoes import Echoes, echoes
 from princdiff.statistics.contrasts import Relabellings
 
+pytestmark = pytest.mark.whole
+
 MADE = {
     "a sum": lambda a, b, rng: a + b,
     "a ratio": lambda a, b, rng: np.exp(a) / np.exp(b),

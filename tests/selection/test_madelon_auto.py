@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from princdiff import SPARDA
+
+pytestmark = pytest.mark.whole
 
 
 def test_held_out_divergence_chooses_relevant_features_only(madelon):

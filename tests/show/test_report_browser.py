@@ -28,9 +28,12 @@ from princdiff.show.page_data import leading  # noqa: E402
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (BROWSER and DRIVER), reason="no Chromium with chromedriver is installed: the page was not opened"
-)
+pytestmark = [
+    pytest.mark.whole,
+    pytest.mark.skipif(
+        not (BROWSER and DRIVER), reason="no Chromium with chromedriver is installed: the page was not opened"
+    ),
+]
 FLAGS = (
     "--headless=new",
     "--no-sandbox",

@@ -15,6 +15,8 @@ from princdiff.singlecell import directions
 from princdiff.singlecell.directions import clearest_genes
 from princdiff.singlecell.held_out import half_of_members
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.fixture
 def few_are_many(monkeypatch):

@@ -26,6 +26,8 @@ from princdiff.singlecell.donor_genes import (
 from princdiff.tables import prepare
 from princdiff.tables.counts import CellCounts, cell_counts
 
+pytestmark = pytest.mark.whole
+
 N_GENES = 300
 MORE, SPREAD, PAIRED = range(0, 20), range(20, 26), (30, 31)
 

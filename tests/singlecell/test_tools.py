@@ -12,6 +12,8 @@ import scipy.sparse as sp
 import princdiff
 from princdiff import PDA, SPARDA, permutation_test
 
+pytestmark = pytest.mark.whole
+
 anndata = pytest.importorskip("anndata")
 
 QUIET = {"n_permutations": 0}

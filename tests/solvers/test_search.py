@@ -17,6 +17,8 @@ from princdiff.solvers import effort
 from princdiff.solvers.ascent import Tolerance, ascend
 from princdiff.solvers.sparsity import Sparsity
 
+pytestmark = pytest.mark.whole
+
 KINDS = ["block", "null", "integers"]
 
 
