@@ -222,7 +222,7 @@ def persons(options: argparse.Namespace) -> None:
                 "config": Config(certify=False),
             }
             plain = compare(frame, **common)
-            said = "Rows of the same patient recur" in plain.summary()
+            said = "Rows of the same patient recur" in " ".join(plain.summary().split())
             blocks = compare(frame, blocks="patient", **common)
             counts += blocks.pvalue <= LEVEL, plain.pvalue <= LEVEL, said
         rows.append([kind, *(counts / n)])
