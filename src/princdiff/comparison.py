@@ -149,7 +149,6 @@ def compare_profile(
     return compare_prepared(prepared_sample(profile, run), options, run, clock, asked, steps)
 
 
-@single_threaded_blas
 def compare_prepared(
     prepared: Prepared,
     options: Options,
@@ -185,12 +184,14 @@ def compare_prepared(
     if steps is Comparison and in_sums(prepared, options):
         prepared = thinned(prepared, run)
         if in_sums(prepared, options):
-            profile, prepared = sums_of_rows(prepared, run)
+            with single_threaded_blas:
+                profile, prepared = sums_of_rows(prepared, run)
             steps = partial(ProfileComparison, profile)
     prepared, keys = in_canonical_order(prepared)
-    with caught_warnings() as caught:
+    with caught_warnings() as caught, single_threaded_blas:
         comparison = steps(prepared, options, run, clock, keys)
-        result = as_in_table(comparison.run(), asked_in)
+        with comparison.first_look():
+            result = as_in_table(comparison.run(), asked_in)
     blocks = how_blocks_were_relabelled(comparison.problem, prepared.block_column)
     about_blocks = [blocks] if blocks and options.n_permutations else []
     said = [*about_blocks, *prepared.notes, *comparison.notes, *comparison.cut]

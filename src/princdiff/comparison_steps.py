@@ -52,9 +52,10 @@ from princdiff.solvers.path import PathOptions, solve_path
 from princdiff.statistics.alone import FEWEST_NAMING
 from princdiff.statistics.directions import SparseDirections
 from princdiff.statistics.identity import identity_of, rows_identity
-from princdiff.statistics.permutation_result import PermutationResult
+from princdiff.statistics.permutation_result import PermutationOptions, PermutationResult
+from princdiff.statistics.permutation_runs import run_permutations
 from princdiff.tables import Prepared
-from princdiff.time_budget import Budget, BudgetedTest
+from princdiff.time_budget import Announcement, Budget, BudgetedTest
 from princdiff.words.first_look import first_look
 from princdiff.words.on_faults import fault_sentence
 from princdiff.words.wording import LEVEL
@@ -156,13 +157,8 @@ class Comparison:
             warn_user(message)
         return found
 
-    def run(self) -> DifferenceResult:
-        """All steps; notes and parameters are entered by who asked."""
-        with self._first_look():
-            return self._all_steps()
-
     @contextmanager
-    def _first_look(self) -> Iterator[None]:
+    def first_look(self) -> Iterator[None]:
         """What single columns say, for people who look on, while the rest is worked out."""
         options, looks = self.options, self.how.progress and not self.budget.limited
         tests = options.n_permutations and options.scale != "within"
@@ -178,7 +174,8 @@ class Comparison:
             found = single_columns(self.problem, self.how, auto_choices.HASTY_SELECTION_PERMUTATIONS)
         return first_look(found, auto_choices.HASTY_SELECTION_PERMUTATIONS)
 
-    def _all_steps(self) -> DifferenceResult:
+    def run(self) -> DifferenceResult:
+        """All steps; notes and parameters are entered by who asked."""
         fit = self._fit()
         tested = self._test()
         pvalue, statistic, test = kept_parts.kept_test(tested, self.problem, self.options.n_permutations)
@@ -240,8 +237,11 @@ class Comparison:
     def _fit(self) -> SparseDirections:
         options = self.options
         fit = self._direction(options.n_features, certify=options.certify, n_components=options.n_components)
-        for name, value in self._step("fit", lambda: _found_by(self._fitted(fit))).items():
-            setattr(fit, name, value)
+        # What a fit has found are attributes that end in an underscore.
+        found = self._step(
+            "fit", lambda: {k: value for k, value in vars(self._fitted(fit)).items() if k.endswith("_")}
+        )
+        vars(fit).update(found)
         # A weight above zero means more of it in the last group, wherever means differ at all.
         along = projected_groups.projected(self.data, fit)
         last = self.data.codes == len(self.data.groups) - 1
@@ -395,6 +395,9 @@ class Comparison:
                 f"a quick look: {count} permutations, and columns one by one; relations of columns, "
                 "whether the other columns differ, stability and contrasts were not looked at"
             )
+        if not self.budget.limited:
+            watch = Announcement(self.how.n_jobs)
+            return run_permutations(self.problem, self.how, PermutationOptions(n_permutations=count), watch)
         test = BudgetedTest(self.problem, self.how, count, self.budget)
         found = test.made()
         self.cut += test.cut
@@ -591,11 +594,6 @@ class Comparison:
         """Features whose distributions are kept: those that differ first."""
         order = np.lexsort((-table["effect"], ~table["selected"]))
         return table["feature"].iloc[order].head(auto_choices.MOST_DISTRIBUTIONS).tolist()
-
-
-def _found_by(fit: SparseDirections) -> dict[str, Any]:
-    """What a fit has found: attributes that end in an underscore."""
-    return {name: value for name, value in vars(fit).items() if name.endswith("_")}
 
 
 def _clearest(columns: pd.DataFrame) -> float:

@@ -76,7 +76,7 @@ class Budget:
 
 
 class BudgetedTest:
-    """The permutation test of a comparison, as large as asked for or as the time allows.
+    """The permutation test of a comparison, as large as the time allows.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class BudgetedTest:
     --------
     >>> X = np.random.default_rng(0).normal(size=(40, 2))
     >>> problem = Problem.from_arrays(X, np.arange(40) % 2)
-    >>> BudgetedTest(problem, Run(), 19, Budget.of(Run(), X.shape)).made().n_permutations
+    >>> BudgetedTest(problem, Run(), 19, Budget(time.monotonic(), 600.0)).made().n_permutations
     19
     """
 
@@ -108,9 +108,7 @@ class BudgetedTest:
         self._due = np.inf
 
     def made(self) -> PermutationResult | None:
-        """The test with as many relabellings as asked for, or as the time allows; None if it allows none."""
-        if not self.budget.limited:
-            return _permuted(self.problem, self.how, self.asked, Announcement(self.how.n_jobs))
+        """The test with as many relabellings as the time allows; None if it allows none."""
         # Whatever the steps before took, some time is for the test.
         self._due = max(self.budget.due("testing"), time.monotonic() + _LEAST_TEST * self.budget.seconds)
         pilot = self._pilot()
@@ -241,8 +239,8 @@ class Announcement:
         return _WHOLE_TEST * (time.monotonic() - self._begin) * total / (made * at_once)
 
 
-def _permuted(problem: Problem, run: Run, count: int, watch: Announcement | None = None) -> PermutationResult:
-    return run_permutations(problem, run, PermutationOptions(n_permutations=count), watch)
+def _permuted(problem: Problem, run: Run, count: int) -> PermutationResult:
+    return run_permutations(problem, run, PermutationOptions(n_permutations=count))
 
 
 def _duration(seconds: float) -> str:

@@ -17,7 +17,7 @@ from princdiff.data.labels import PackedCodes
 # over parts are those over all rows.
 PART = 1 << 16
 # Bytes that labellings may take; more of them are drawn again whenever they are asked for.
-_MOST_BYTES = 10**9
+MOST_BYTES = 10**9
 
 
 class LabellingBits:
@@ -45,11 +45,6 @@ class LabellingBits:
         self.n_labellings, self.n_rows = n_labellings, n_rows
         self._draw, self._drawn = draw, np.zeros(n_labellings, dtype=bool)
         self._bits = np.empty((n_labellings, -(-n_rows // 8)), dtype=np.uint8)
-
-    @staticmethod
-    def affordable(n_labellings: int, n_rows: int) -> bool:
-        """Whether this many are worth keeping."""
-        return n_labellings * n_rows / 8 <= _MOST_BYTES
 
     def _of(self, indices: NDArray[np.intp]) -> NDArray[np.uint8]:
         """Draw what was not drawn yet; two threads that draw the same one draw the same bits."""

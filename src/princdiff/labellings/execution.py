@@ -7,7 +7,8 @@ chunks go to other processes or machines. They are the same chunks everywhere, s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ Part = tuple[NDArray, NDArray | None]
 
 def run_chunks(
     function: Callable[[NDArray[np.intp]], Any], chunks: Sequence[NDArray[np.intp]], n_jobs: int | None
-) -> Iterator[Any]:
+) -> Generator[Any, None, None]:
     """Results of a function for every chunk, in order, as they come.
 
     Examples
@@ -38,9 +39,11 @@ def run_chunks(
     [np.int64(3), np.int64(6)]
     """
     backend = get_active_backend(prefer="threads")[0]
-    tasks = (delayed(_with_one_thread)(function, chunk) for chunk in chunks)
+    # The limit on BLAS threads does not reach into other processes.
+    work = delayed(function if backend.supports_sharedmem else partial(_with_one_thread, function))
     with single_threaded_blas:
         if backend.supports_return_generator:
+            tasks = map(work, chunks)
             for outcome in Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks):
                 give_up_if_late()
                 yield outcome
@@ -49,13 +52,10 @@ def run_chunks(
             with Parallel(n_jobs=n_jobs, prefer="threads") as pool:
                 width = max(1, 4 * pool._effective_n_jobs())
                 for start in range(0, len(chunks), width):
-                    yield from pool(
-                        delayed(_with_one_thread)(function, chunk) for chunk in chunks[start : start + width]
-                    )
+                    yield from pool(map(work, chunks[start : start + width]))
 
 
 def _with_one_thread(function: Callable, chunk: NDArray[np.intp]) -> Any:
-    # The caller's limit on BLAS threads does not reach into other processes.
     with single_threaded_blas:
         return function(chunk)
 
@@ -121,12 +121,9 @@ def resumed(
     function: Callable[[NDArray[np.intp]], Part],
     chunks: Sequence[NDArray[np.intp]],
     n_jobs: int | None,
-    checkpoint: Checkpoint | None,
+    checkpoint: Checkpoint,
 ) -> Generator[Part, None, None]:
     """As `run_chunks`; what a checkpoint holds is not computed again, what is computed is added to it."""
-    if checkpoint is None:
-        yield from run_chunks(function, chunks, n_jobs)
-        return
     missing = [index for index in range(len(chunks)) if index not in checkpoint]
     computed = run_chunks(function, [chunks[index] for index in missing], n_jobs)
     try:

@@ -68,17 +68,14 @@ def count_arrangements(strata: list[NDArray[np.uint8]], most: int) -> int | None
         room = len(units)
         for count in np.bincount(units):
             # Factorials of many rows would have millions of digits: estimate before counting.
-            if _log_choose(room, int(count)) > math.log(most) + 1.0:
+            log = math.lgamma(room + 1) - math.lgamma(count + 1) - math.lgamma(room - count + 1)
+            if log > math.log(most) + 1.0:
                 return None
             total *= math.comb(room, int(count))
             if total > most:
                 return None
             room -= int(count)
     return total
-
-
-def _log_choose(n: int, k: int) -> float:
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
 def first_appear_in_order(labels: list[int], start: int, stop: int) -> bool:

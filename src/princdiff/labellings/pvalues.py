@@ -172,7 +172,9 @@ def step_down_pvalues(scores: NDArray, offsets: NDArray | None = None) -> NDArra
         return np.ones(0)
     observed = scores[0] if offsets is None else scores[0] - offsets
     order = np.argsort(-observed, kind="stable")
-    thresholds = observed[order] - _score_tolerance(scores, observed)[order]
+    # As `tie_tolerance`; scores of all hypotheses are on one scale, so one spread serves them all.
+    spread = scores[1:].max(axis=1).astype(np.float64).std() if n_labellings > 1 else 0.0
+    thresholds = (observed - (TIE_SPREAD * spread + TIE_RELATIVE * np.abs(observed)))[order]
     reached = np.zeros(n_hypotheses, dtype=np.int64)
     # The smallest score first: then the maximum over what is left is a running one.
     upward = order[::-1]
@@ -186,13 +188,6 @@ def step_down_pvalues(scores: NDArray, offsets: NDArray | None = None) -> NDArra
     adjusted = np.empty(n_hypotheses)
     adjusted[order] = np.maximum.accumulate(counted_pvalue(reached, n_labellings - 1))
     return adjusted
-
-
-def _score_tolerance(scores: NDArray, observed: NDArray) -> NDArray[np.float64]:
-    """As `tie_tolerance`; scores of all hypotheses are on one scale, so one spread serves them all."""
-    others = scores[1:].max(axis=1).astype(np.float64)
-    spread = others.std() if len(others) else 0.0
-    return TIE_SPREAD * spread + TIE_RELATIVE * np.abs(observed) + np.zeros(len(observed))
 
 
 def adjusted_pvalues(pvalues: ArrayLike, adjustment: str = "holm") -> NDArray[np.float64]:

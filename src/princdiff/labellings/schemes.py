@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from princdiff.caught_warnings import warn_user
 from princdiff.data.problem import Problem
 from princdiff.deadline import give_up_if_late
-from princdiff.labellings.bits import LabellingBits
+from princdiff.labellings.bits import MOST_BYTES, LabellingBits
 from princdiff.labellings.covariates import unit_log_odds
 from princdiff.labellings.given_covariates import TOGETHER, ConditionalLabellings
 from princdiff.labellings.orders import (
@@ -208,8 +208,8 @@ class Scheme:
     exhaustive : bool
         Whether all distinct relabellings are used. Those that differ only in which of several groups of the
         same size has which name are not distinct.
-    n_labellings : int
-        Relabellings used, the observed one included.
+    n_rows, n_labellings : int
+        Rows, and relabellings used, the observed one included.
     smallest_pvalue : float
         What no p-value of this design can fall below.
 
@@ -231,7 +231,7 @@ class Scheme:
         covariates: NDArray[np.float64] | None = None,
     ) -> None:
         self._seed = seed
-        self._codes = codes
+        self._codes, self.n_rows = codes, len(codes)
         self._moved = Units.of(codes, blocks, permute)
         self.units = None if blocks is None else self._moved
         self._units = self._moved.codes_of(codes)
@@ -249,6 +249,7 @@ class Scheme:
         # What is drawn is a shuffle of the units group by group, the largest group first: then relabellings
         # follow from the sizes of the groups, and neither their names nor the order of rows play a part.
         sizes = np.bincount(self._units)
+        self._several = len(sizes) > 2
         rank = np.argsort(np.argsort(-sizes, kind="stable"))[self._units]
         self._by_group = [
             self._units[stratum[np.argsort(rank[stratum], kind="stable")]] for stratum in self._strata
@@ -272,11 +273,6 @@ class Scheme:
         self._drawable = self.n_labellings
         self._kept: list[LabellingBits] | None = []
         self._drawing: Lock | None = Lock()
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows that have labels."""
-        return len(self._codes)
 
     def __getstate__(self) -> dict[str, Any]:
         """Another process draws what it needs."""
@@ -345,18 +341,14 @@ class Scheme:
     @property
     def bits(self) -> LabellingBits | None:
         """All labellings of two groups, a bit a row; None for more groups, or where they are too many."""
-        if self._kept is None or self._drawing is None or not self._two_groups:
+        if self._kept is None or self._drawing is None or self._several:
             return None
         with self._drawing:
-            n_rows = len(self._codes)
-            if not self._kept and LabellingBits.affordable(self._drawable, n_rows):
+            n_rows = self.n_rows
+            if not self._kept and self._drawable * n_rows / 8 <= MOST_BYTES:
                 one = lambda index: self._drawn(np.array([index]))[0]  # noqa: E731
                 self._kept.append(LabellingBits(one, self._drawable, n_rows))
             return self._kept[0] if self._kept else None
-
-    @cached_property
-    def _two_groups(self) -> bool:
-        return int(self._codes.max()) <= 1
 
     @cached_property
     def _all_codes(self) -> NDArray[np.uint8]:

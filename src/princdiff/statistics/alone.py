@@ -12,7 +12,7 @@ unit that merely goes with one that differs does not differ on its own, and is n
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -90,10 +90,6 @@ class AloneScores:
     def observed_features(self) -> NDArray[np.float64]:
         """The same of the features."""
         return self.features[0].astype(np.float64)
-
-    def first(self, n_labellings: int) -> AloneScores:
-        """The scores of the first labellings only."""
-        return replace(self, units=self.units[:n_labellings], features=self.features[:n_labellings])
 
     def of(self, features: NDArray[np.intp]) -> AloneScores:
         """The scores of some units, by all of their features."""
@@ -275,28 +271,6 @@ def _unit_scores(
     return units
 
 
-def statistic_scores(
-    statistics: NDArray[np.float32], prior: NDArray[np.float64] | None = None
-) -> NDArray[np.float32]:
-    """Comparable scores of several statistics of the same thing.
-
-    Parameters
-    ----------
-    statistics : array of shape (n_labellings, n_columns, n_statistics)
-        Large values speak against the null hypothesis.
-    prior : array of shape (n_statistics,) or (n_columns, n_statistics), optional
-        Their skewness if nothing differs, roughly.
-
-    Returns
-    -------
-    array of shape (n_labellings, n_columns, n_statistics), float32
-    """
-    n_labellings, n_columns, n_statistics = statistics.shape
-    if prior is not None:
-        prior = np.broadcast_to(prior, (n_columns, n_statistics)).ravel()
-    return gamma_scores(statistics.reshape(n_labellings, -1), prior=prior).reshape(statistics.shape)
-
-
 def added_scores(scores: NDArray[np.float32]) -> NDArray[np.float32]:
     """One comparable score of several, shape (n_labellings, n_columns, n_statistics), of the same thing.
 
@@ -305,11 +279,10 @@ def added_scores(scores: NDArray[np.float32]) -> NDArray[np.float32]:
     return gamma_scores(np.logaddexp.reduce(scores, axis=2), prior=_SUM_SKEWNESS)
 
 
-def combined_scores(
-    statistics: NDArray[np.float32], prior: NDArray[np.float64] | None = None
-) -> NDArray[np.float32]:
-    """`statistic_scores`, added up: one comparable score from several statistics of the same thing."""
-    return added_scores(statistic_scores(statistics, prior))
+def combined_scores(statistics: NDArray[np.float32]) -> NDArray[np.float32]:
+    """One comparable score of several statistics, shape (n_labellings, n_columns, n_statistics)."""
+    scores = gamma_scores(statistics.reshape(len(statistics), -1))
+    return added_scores(scores.reshape(statistics.shape))
 
 
 def best_of_several(score: NDArray, count: NDArray | int) -> NDArray[np.float64]:

@@ -129,7 +129,7 @@ def relation_scores(
     features = _features_looked_at(rows)
     n_pairs = len(features) * (len(features) - 1) // 2
     rows, labellings = _rows_looked_at(rows, labellings, n_pairs, _PAIR_WORK)
-    values = (_normal_scores_within if within else _normal_scores_of_all)(rows, features, labellings)
+    values = _normal_scores_within(rows, features, labellings if within else replace(labellings, n_groups=1))
     own = units[features]
     # Below the diagonal pairs would be counted twice.
     wanted = np.triu(own[:, None] != own, 1)
@@ -254,7 +254,8 @@ class _Leaders:
 
     def __init__(self, labellings: Relabellings, n_pairs: int) -> None:
         self._labellings = labellings
-        self._above = _scored_above(n_pairs)
+        tail = chdtri(1, min(0.5, _EXPECTED_ABOVE / max(n_pairs, 1)))
+        self._above = float(np.clip((tail - 1) / np.sqrt(2), _LEAST_ABOVE, _MOST_ABOVE))
         self._pairs: list[NDArray] = []
         self._scores: list[NDArray] = []
         self._correlations: list[NDArray] = []
@@ -305,12 +306,6 @@ class _Leaders:
             n_rows=self._labellings.n_rows,
             correlations=np.concatenate(self._correlations, axis=1),
         )
-
-
-def _scored_above(n_pairs: int) -> float:
-    """Standard deviations above the mean from which statistics are scored, for as many pairs."""
-    tail = chdtri(1, min(0.5, _EXPECTED_ABOVE / max(n_pairs, 1)))
-    return float(np.clip((tail - 1) / np.sqrt(2), _LEAST_ABOVE, _MOST_ABOVE))
 
 
 def has_few_values(rows: Any, features: NDArray[np.intp]) -> NDArray[np.bool_]:
@@ -376,22 +371,13 @@ def _normal_scores(column: NDArray, weights: NDArray[np.float64] | None = None) 
 def _normal_scores_within(
     rows: Any, features: NDArray[np.intp], labellings: Relabellings
 ) -> NDArray[np.float32]:
-    """Normal scores of the ranks within the observed groups, shape (n_rows, len(features))."""
-    codes = labellings.scheme.codes(np.arange(1))[0]
+    """Normal scores of the ranks within the observed groups, or of a single one that all rows are."""
+    codes = labellings.scheme.codes(np.arange(1))[0] * (labellings.n_groups > 1)
     by_column = rows.tocsc() if sp.issparse(rows) else rows
     values = np.empty((len(codes), len(features)), dtype=np.float32)
     for place, feature in enumerate(features):
         values[:, place] = _within(_column(by_column, feature), codes, labellings)
     return values
-
-
-def _normal_scores_of_all(
-    rows: Any, features: NDArray[np.intp], labellings: Relabellings
-) -> NDArray[np.float32]:
-    """Normal scores of the ranks among all rows, shape (n_rows, len(features))."""
-    by_column = rows.tocsc() if sp.issparse(rows) else rows
-    scores = [_normal_scores(_column(by_column, feature), labellings.weights) for feature in features]
-    return np.column_stack(scores).astype(np.float32)
 
 
 def _within(column: NDArray, codes: NDArray[np.uint8], labellings: Relabellings) -> NDArray[np.float64]:

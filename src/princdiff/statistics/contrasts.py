@@ -155,6 +155,9 @@ class Contrasts:
         self._fold: Any = None if units is None else units.adding
         self._first = None if units is None else units.first_rows
         self._weights = np.ones(labellings.n_rows) if labellings.weights is None else labellings.weights
+        # The weights travel along: their sums are the weights of the groups.
+        moved = self._weights if self._fold is None else self._fold @ self._weights
+        self._moved = moved.astype(np.float32)
         n_bytes = labellings.n_labellings * labellings.n_rows // 8 * (labellings.n_groups - 1)
         # Chunks by their first labelling.
         self._kept: dict[int, list[NDArray[np.uint8]]] | None = {} if n_bytes <= _KEPT_BYTES else None
@@ -172,7 +175,8 @@ class Contrasts:
         array of shape (n_labellings, n_columns), float32
             About chi-squared with ``n_groups - 1`` degrees of freedom under random labels; 0 for constants.
         """
-        return self._between(np.column_stack([self._moved, self._prepare(columns)[0]]))
+        prepared = np.column_stack([self._moved, self._prepare(columns)[0]])
+        return self.squared(*self._weights_and_sums(prepared))
 
     def between_lines(self, lines: Iterable[NDArray], count: int) -> NDArray[np.float32]:
         """The same of columns that are made one after the other, and need not be in memory together.
@@ -188,7 +192,9 @@ class Contrasts:
         -------
         array of shape (n_labellings, count), float32
         """
-        parts = self._part_by_part(lines, count, lambda prepared, _: self._between(prepared))
+        parts = self._part_by_part(
+            lines, count, lambda prepared, _: self.squared(*self._weights_and_sums(prepared))
+        )
         return np.concatenate(parts, axis=1)
 
     def sums_of_lines(self, lines: Iterable[NDArray], count: int) -> LineSums:
@@ -284,15 +290,6 @@ class Contrasts:
             del prepared
         return found
 
-    @cached_property
-    def _moved(self) -> NDArray[np.float32]:
-        """The weights, which travel along: their sums are the weights of the groups."""
-        moved = self._weights if self._fold is None else self._fold @ self._weights
-        return moved.astype(np.float32)
-
-    def _between(self, prepared: NDArray[np.float32]) -> NDArray[np.float32]:
-        return self._squared(*self._weights_and_sums(prepared))
-
     def _weights_and_sums(
         self, prepared: NDArray[np.float32]
     ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
@@ -384,11 +381,7 @@ class Contrasts:
         """Sums of every group but the last under some labellings."""
         return [labelled_sums(members, prepared) for members in self._members(chunk)]
 
-    def squared_sums(self, lines: LineSums) -> NDArray[np.float32]:
-        """Standardised between-group sums of squares, as of `between`."""
-        return self._squared(lines.weights, lines.sums)
-
-    def _squared(
+    def squared(
         self, weights: list[NDArray[np.float64]], sums: list[NDArray[np.float64]]
     ) -> NDArray[np.float32]:
         """Sums of squares between groups from the weight of every group, and the sums of all but the last.

@@ -234,7 +234,9 @@ def line_scores(
 
     sums = contrasts.sums_of_lines(seen(), count)
     if labellings.scheme.conditional:
-        return gamma_scores(contrasts.squared_sums(sums), prior=np.sqrt(8 / (labellings.n_groups - 1)))
+        return gamma_scores(
+            contrasts.squared(sums.weights, sums.sums), prior=np.sqrt(8 / (labellings.n_groups - 1))
+        )
     if tabulated:
         points = joined_points(ValueTables.side_by_side(found), sums.scales)
     else:
@@ -297,7 +299,7 @@ def level_scores(
     if contrasts.labellings.scheme.conditional:
         # Levels that are all the others together leave one degree of freedom less.
         freedom = (len(shares) - 1) * (contrasts.labellings.n_groups - 1)
-        pearson = contrasts.squared_sums(lines) @ (1 - shares)[:, None].astype(np.float32)
+        pearson = contrasts.squared(lines.weights, lines.sums) @ (1 - shares)[:, None].astype(np.float32)
         return gamma_scores(pearson, prior=np.sqrt(8 / freedom))[:, 0]
     drawing = contrasts.drawing
     if lines.prepared is not None:
@@ -363,7 +365,7 @@ def _fitted(
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """The same where the labellings themselves have to show the laws."""
     n_groups = contrasts.labellings.n_groups
-    between = contrasts.squared_sums(sums.lines)
+    between = contrasts.squared(sums.lines.weights, sums.lines.sums)
     between = between.reshape(len(between), len(n_values), -1)
     statistics = statistics_of(between, sums.shares if sums.few else None)
     prior = expected_skewness(n_groups, n_values if sums.few else None)

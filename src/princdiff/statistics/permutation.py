@@ -19,6 +19,7 @@ from princdiff.data.samples import Scale
 from princdiff.data.shared_docs import with_shared_docs
 from princdiff.divergences import Divergence
 from princdiff.labellings.execution import refuse_unseeded
+from princdiff.parallel import single_threaded_blas
 from princdiff.statistics.direction_grid import (
     METRICS,
 )
@@ -149,4 +150,5 @@ def permutation_test(
         scale=scale,
         design=Design(sample_weight, blocks, permute, covariates),
     )
-    return run_permutations(problem, Run.from_options(random_state, n_jobs, progress), options)
+    with single_threaded_blas:
+        return run_permutations(problem, Run.from_options(random_state, n_jobs, progress), options)

@@ -14,7 +14,7 @@ from princdiff.data import validate
 from princdiff.data.problem import Problem, Run
 from princdiff.data.row_chunks import RowChunks
 from princdiff.data.samples import Samples
-from princdiff.labellings.execution import Checkpoint, resumed
+from princdiff.labellings.execution import Checkpoint, resumed, run_chunks
 from princdiff.labellings.pvalues import (
     SCORED,
     Interval,
@@ -23,7 +23,7 @@ from princdiff.labellings.pvalues import (
     permutation_pvalue,
     tie_tolerance,
 )
-from princdiff.parallel import in_threads, single_threaded_blas
+from princdiff.parallel import in_threads
 from princdiff.resume import fingerprint_of
 from princdiff.solvers.path import Path
 from princdiff.solvers.starts import marginal_divergences
@@ -66,7 +66,6 @@ _STARTS = 12
 _FIRST_STAGE = 99
 
 
-@single_threaded_blas
 def run_permutations(
     problem: Problem,
     run: Run,
@@ -95,7 +94,7 @@ def _fixed_test(problem: Labellings, run: Run, options: PermutationOptions) -> P
     directions: list[NDArray | None] = []
     chunks = _chunks(problem, problem.scheme.n_labellings, 50)
     with run.bar("permutations", total=problem.scheme.n_labellings) as bar:
-        parts = resumed(work, chunks, run.n_jobs, kept_chunks)
+        parts = _run(work, chunks, run, kept_chunks)
         for part, kept in parts:
             values.append(part)
             directions.append(kept)
@@ -210,7 +209,7 @@ class _Adaptive:
         kept = _checkpoint(options, labellings, ("adaptive", self.grid.cells))
         packed = _packed(self.search, labellings)
         chunks = _chunks(labellings, labellings.scheme.n_labellings, _CHUNK, packed)
-        return resumed(work, chunks, self.run.n_jobs, kept)
+        return _run(work, chunks, self.run, kept)
 
     def _cells(self, directions: NDArray[np.float64], n_labellings: int) -> CellValues:
         """All cells of the first labellings."""
@@ -382,6 +381,10 @@ def _checkpoint(options: PermutationOptions, problem: Labellings, computed: tupl
         "the version of princdiff": f"{__version__}, chunks of {_CHUNK}",
     }
     return Checkpoint(options.checkpoint, fingerprint_of(parts))
+
+
+def _run(work: Callable, chunks: list, run: Run, kept: Checkpoint | None) -> Generator:
+    return run_chunks(work, chunks, run.n_jobs) if kept is None else resumed(work, chunks, run.n_jobs, kept)
 
 
 def _reached(statistics: NDArray[np.float64], wanted: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -79,7 +79,8 @@ class TestedRows:
     def alone(self) -> AloneScores:
         """Scores of every column on its own."""
         found = alone_scores_of(self.problem, self._scored_among, self.n_jobs)
-        return found.first(self.scheme.n_labellings)
+        own = slice(self.scheme.n_labellings)
+        return replace(found, units=found.units[own], features=found.features[own])
 
     @cached_property
     def _scored_among(self) -> Labelled:
