@@ -45,7 +45,7 @@ def test_schemes_give_the_same_labellings_whether_they_are_kept_or_not(monkeypat
     codes = np.repeat([0, 1], [300, 200]).astype(np.uint8)
     kept = Scheme(codes, 30, seed=3)
     assert kept.bits is not None and kept.first(10).bits is kept.bits
-    monkeypatch.setattr(LabellingBits, "affordable", staticmethod(lambda *sizes: False))
+    monkeypatch.setattr("princdiff.labellings.schemes.MOST_BYTES", -1)
     drawn = Scheme(codes, 30, seed=3)
     assert drawn.bits is None
     every = np.arange(31)
@@ -70,7 +70,7 @@ def test_sums_of_squares_from_bits_and_from_codes_agree(monkeypatch):
         design = Relabellings(Scheme(codes, 49, seed=0), 2, weights=own)
         from_bits = Contrasts(design).between(columns)
         with monkeypatch.context() as patch:
-            patch.setattr(LabellingBits, "affordable", staticmethod(lambda *sizes: False))
+            patch.setattr("princdiff.labellings.schemes.MOST_BYTES", -1)
             plain = Relabellings(Scheme(codes, 49, seed=0), 2, weights=own)
             from_codes = Contrasts(plain).between(columns)
         np.testing.assert_allclose(from_bits, from_codes, rtol=1e-4, atol=1e-5)

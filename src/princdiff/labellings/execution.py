@@ -40,7 +40,8 @@ def run_chunks(
     """
     backend = get_active_backend(prefer="threads")[0]
     # The limit on BLAS threads does not reach into other processes.
-    work = delayed(function if backend.supports_sharedmem else partial(_with_one_thread, function))
+    shared = getattr(backend, "supports_sharedmem", False)
+    work = delayed(function if shared else partial(_with_one_thread, function))
     with single_threaded_blas:
         if backend.supports_return_generator:
             tasks = map(work, chunks)
