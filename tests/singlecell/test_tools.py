@@ -218,6 +218,21 @@ def test_every_kind_of_matrix_gives_the_same(convert):
     np.testing.assert_allclose(cells.obsm["X_pda"], expected.obsm["X_pda"], atol=2e-3)
 
 
+def test_sparse_blocks_of_dask_are_read():
+    array = pytest.importorskip("dask.array")
+    rng = np.random.default_rng(0)
+    values = np.log1p(rng.poisson(1.0, size=(60, 8)))
+    kinds = {"kind": ["a", "b"] * 30}
+    plain = anndata.AnnData(sp.csr_matrix(values), obs=kinds)
+    blocks = array.from_array(values, chunks=(25, -1)).map_blocks(sp.csr_matrix)
+    lazy = anndata.AnnData(blocks, obs=kinds)
+    for cells in (plain, lazy):
+        princdiff.tl.pda(cells, "kind", n_features=3, n_permutations=0)
+    np.testing.assert_allclose(lazy.varm["pda"], plain.varm["pda"])
+    options = {"groups": "kind", "n_permutations": 19, "n_features": 3}
+    assert princdiff.compare(lazy, **options).pvalue == princdiff.compare(plain, **options).pvalue
+
+
 def test_a_sparse_matrix_is_not_made_dense(monkeypatch):
     rng = np.random.default_rng(0)
     values = sp.random(1100, 2000, 0.01, format="csr", dtype=np.float32, random_state=0)

@@ -243,7 +243,9 @@ def _coordinates(adata: Any, obsm: str) -> Matrix:
 
 
 def in_memory(source: Any) -> NDArray | sp.csr_matrix:
-    """An array or CSR matrix, plain and in memory, of what AnnData may hold (views, backed files)."""
+    """An array or CSR matrix, plain and in memory, of what AnnData may hold (views, backed files, Dask)."""
+    if hasattr(source, "compute"):
+        source = source.compute()
     if hasattr(source, "to_memory"):
         source = source.to_memory()
     if sp.issparse(source):

@@ -320,7 +320,8 @@ def from_anndata(source: Any, label: str) -> Table:
     if getattr(source, "isbacked", False):
         source = source.to_memory()
     # A view of AnnData wraps its array; the plain one is wanted.
-    values = source.X if sp.issparse(source.X) else np.asarray(source.X)
+    values = source.X.compute() if hasattr(source.X, "compute") else source.X
+    values = values if sp.issparse(values) else np.asarray(values)
     table = renamed(take_object(values, label), list(source.var_names))
     about = source.obs.copy(deep=False)
     about.columns = [str(name) for name in about.columns]
