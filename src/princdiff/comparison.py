@@ -29,7 +29,8 @@ from princdiff.profiles.profiling import Profile
 from princdiff.profiles.sums_of_rows import sums_of_rows, thinned, worth_sums
 from princdiff.result import DifferenceResult
 from princdiff.result.column_order import as_in_table, by_name
-from princdiff.tables import Prepared, prepare, reading_of
+from princdiff.tables import Prepared, prepare
+from princdiff.tables.preparation import reading_of
 from princdiff.words.on_blocks import how_blocks_were_relabelled
 
 # Numbers up to which rows are copied into an order of their own.

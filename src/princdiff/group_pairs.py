@@ -22,7 +22,8 @@ from princdiff.profiles import Profile
 from princdiff.profiles.large_sources import profile_of_sources
 from princdiff.result import DifferenceResult, GroupsResult
 from princdiff.result.groups import LEVEL, REST, times_compared
-from princdiff.tables import Prepared, prepare, reading_of
+from princdiff.tables import Prepared, prepare
+from princdiff.tables.preparation import reading_of
 
 Adjustment = Literal["holm", "benjamini-hochberg", "none"]
 

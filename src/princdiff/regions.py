@@ -15,7 +15,8 @@ from princdiff.data.row_keys import row_keys, shuffled_members
 from princdiff.options import CompareOptions, settled
 from princdiff.printable import short_repr
 from princdiff.selection.regions import Condition, Conditions, judged, regions_of
-from princdiff.tables import Prepared, prepare, reading_of
+from princdiff.tables import Prepared, prepare
+from princdiff.tables.preparation import reading_of
 from princdiff.words.readable_figures import number, percentages
 
 _KNOWN = ("groups", "reference", "features", "exclude", "missing", "random_state", "config")

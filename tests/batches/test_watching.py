@@ -160,7 +160,7 @@ def test_shares_of_false_discoveries_spend_more_after_each():
 def test_batches_of_few_rows(watch):
     found = watch.add(rows(1, 2), "tiny")
     assert found.frame["short"].tolist() == ["2 rows"] and not found.frame["differs"].any()
-    assert "Batches not compared, since they have fewer than 4 rows: tiny." in found.notes
+    assert "Batches not compared: tiny (fewer than 4 rows)." in found.notes
     assert "not looked at" not in str(watch.add(rows(2), "day 2").frame["columns"].tolist())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LEVEL = 0.05
-SKIPPED = "Batches not compared"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -327,6 +327,11 @@ class BatchesResult(Saved):
         from princdiff.show.batch_pages import batches_page
 
         return batches_page(self)
+
+
+def about_skipped(skipped: Mapping[str, str]) -> str:
+    """Which batches were not compared, and why."""
+    return f"Batches not compared: {', '.join(f'{name} ({why})' for name, why in skipped.items())}."
 
 
 _COLUMNS = ("batch", "rows", "effect", "low", "high", "pvalue", "adjusted", "differs", "columns", "changes")

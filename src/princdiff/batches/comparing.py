@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from princdiff.batches.batch_rows import BatchPlan, Period, plan_in_time, plan_of_list
-from princdiff.batches.batches_result import LEVEL, SKIPPED, BatchesResult
+from princdiff.batches.batches_result import LEVEL, BatchesResult, about_skipped
 from princdiff.batches.over_time import columns_over_time, short_batches
 from princdiff.comparison import compare
 from princdiff.data import parameters
@@ -145,7 +145,7 @@ def _compared(
         raise ValueError("no batch has enough rows to be compared")
     notes = list(plan.notes)
     if skipped:
-        notes.append(f"{SKIPPED}: {', '.join(f'{name} ({why})' for name, why in skipped.items())}.")
+        notes.append(about_skipped(skipped))
     notes += _common_notes(results)
     usual = _usual_effects(reference, parts, options) if band else (math.nan, math.nan)
     if min_effect == "auto" and profiled:

@@ -23,7 +23,8 @@ from princdiff.data.problem import Problem
 from princdiff.options import CompareOptions, settled
 from princdiff.selection.intervals import Difference, Sampling, effect_interval
 from princdiff.statistics.column_batches import column_of
-from princdiff.tables import Prepared, prepare, reading_of
+from princdiff.tables import Prepared, prepare
+from princdiff.tables.preparation import reading_of
 from princdiff.words.readable_figures import some
 
 _KNOWN = ("groups", "reference", "features", "exclude", "blocks", "covariates", "missing", "config")

@@ -45,6 +45,9 @@ class ColumnOverTime:
         How much, in standard deviations.
     lead : int
         That batch: the first in which the column differs, of those that are not short where there are some.
+    told_alike : bool
+        Whether ``change`` tells the measure that the values are of; what changed most may be a quantile, of
+        which only the batch that speaks is known.
 
     Examples
     --------
@@ -68,6 +71,7 @@ class ColumnOverTime:
     change: str
     effect: float
     lead: int
+    told_alike: bool = True
 
     @property
     def count(self) -> int:
@@ -140,8 +144,7 @@ class ColumnOverTime:
         )
 
     def _text(self, place: int) -> str:
-        # What changed most may be a quantile, of which only the batch that speaks is known.
-        what = "" if self.is_share or self.change.startswith(self.measure) else f"{self.measure} "
+        what = "" if self.is_share or self.told_alike else f"{self.measure} "
         return what + self.texts(self.reference, float(self.values[place]))[1]
 
 
@@ -201,6 +204,7 @@ def _followed(column: str, parts: Sequence[_Part], named: list[bool], lead: int)
         str(row["change"]),
         float(row["effect"]),
         lead,
+        str(row["measure"]) in ("", measure),
     )
 
 

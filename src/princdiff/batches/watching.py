@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from princdiff.batches.batches_result import LEVEL, SKIPPED, BatchesResult
+from princdiff.batches.batches_result import LEVEL, BatchesResult, about_skipped
 from princdiff.batches.over_time import short_batches
 from princdiff.batches.row_features import RowFeatures, Summary, as_table, summed
 from princdiff.batches.spending import WINDOWS, looks
@@ -306,14 +306,17 @@ class Watch:
                 "short": short,
             }
         )
-        few = [one.name for one in self.seen if not one.looks]
-        notes = list(self.notes)
-        if few:
-            notes.append(
-                f"{SKIPPED}, since they have fewer than {plural(self.unit_rows, 'row')}: {', '.join(few)}."
-            )
+        few = f"fewer than {plural(self.unit_rows, 'row')}"
+        skipped = {one.name: few for one in self.seen if not one.looks}
         return BatchesResult(
-            frame, {}, self.reference, self.summary.rows, alpha=self.alpha, notes=notes, history=history
+            frame,
+            {},
+            self.reference,
+            self.summary.rows,
+            alpha=self.alpha,
+            skipped=skipped,
+            notes=[*self.notes, *([about_skipped(skipped)] if skipped else [])],
+            history=history,
         )
 
     def __repr__(self) -> str:

@@ -215,7 +215,7 @@ def _time_notes(result: BatchesResult) -> list[str]:
 def _print_answer(
     result: BatchesResult, notes: list[str], decision: _Decision | None, arguments: argparse.Namespace
 ) -> None:
-    from princdiff.batches.batches_result import SKIPPED
+    from princdiff.batches.batches_result import about_skipped
     from princdiff.printable import printable
     from princdiff.show.batch_views import batches_lines
 
@@ -224,7 +224,8 @@ def _print_answer(
         say(_json(result, decision))
     elif arguments.quiet:
         # A batch that was not looked at is not one that does not differ.
-        print_notes([*(note for note in notes if note.startswith(SKIPPED)), *_time_notes(result)], arguments)
+        skipped = [about_skipped(result.skipped)] if result.skipped else []
+        print_notes([*skipped, *_time_notes(result)], arguments)
         say(printable(result.headline))
     else:
         say("\n".join(batches_lines(result, screen_of(sys.stdout, arguments), notes)))

@@ -4,7 +4,7 @@ from princdiff.tables.column_info import ColumnInfo
 from princdiff.tables.encoding import Coding
 from princdiff.tables.later_rows import Encoded, encode
 from princdiff.tables.messages import MissingValuesError
-from princdiff.tables.preparation import Prepared, prepare, reading_of
+from princdiff.tables.preparation import Prepared, prepare
 from princdiff.tables.readers import read
 
 __all__ = [
@@ -16,5 +16,4 @@ __all__ = [
     "encode",
     "prepare",
     "read",
-    "reading_of",
 ]
