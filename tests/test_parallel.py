@@ -57,7 +57,7 @@ CALLS = {
     "compare": lambda X, y: princdiff.compare(X, groups=y, n_permutations=19),
     "permutation_test": lambda X, y: princdiff.permutation_test(X, y, n_permutations=19),
     "stability_selection": lambda X, y: princdiff.stability_selection(X, y, n_pairs=3),
-    "split_test": lambda X, y: princdiff.split_test(X, y, n_splits=2, n_permutations=19),
+    "split_test": lambda X, y: princdiff.split_test(X, y, n_splits=1, n_permutations=19),
     "PDA": lambda X, y: princdiff.PDA(random_state=0, certify=False).fit(X, y),
 }
 

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.stats import false_discovery_control, norm, ttest_ind
 
 # How far what is taken for a count may be from a whole number, and the share of values that must be so near.
 _NEAR, _WHOLE = 0.05, 0.99
@@ -154,6 +153,8 @@ def unequal_depth(cells: CellCounts, codes: NDArray[np.uint8], units: NDArray | 
     >>> unequal_depth(cell_counts(counts), codes, None)
     1.0
     """
+    from scipy.stats import ttest_ind
+
     logs, groups = np.log(cells.depth), codes
     if units is not None:
         rows = pd.DataFrame({"unit": units, "code": codes, "log": logs})
@@ -201,6 +202,8 @@ def changed_by_depth(cells: CellCounts, codes: NDArray[np.uint8], ratio: float) 
     >>> changed_by_depth(cells, codes, 1.3), changed_by_depth(cells, codes, 4.0)
     (0.0, 1.0)
     """
+    from scipy.stats import false_discovery_control, norm
+
     keep = min(ratio, 1 / ratio)
     deep = np.flatnonzero(codes == (0 if ratio > 1 else 1))
     # In an order of contents, so that nothing hangs on the order of rows; evenly over their depths.
