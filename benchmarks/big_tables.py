@@ -59,12 +59,12 @@ def table(n_rows: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def make(folder: Path, n_rows: int) -> None:
-    """Write the table."""
+def make(folder: Path, n_rows: int, seed: int = 0) -> None:
+    """Write the table; tables of other seeds have other rows."""
     folder.mkdir(parents=True, exist_ok=True)
     for part in range(-(-n_rows // ROWS_PER_FILE)):
         size = min(ROWS_PER_FILE, n_rows - part * ROWS_PER_FILE)
-        frame = table(size, part)
+        frame = table(size, 1000 * seed + part)
         texts = [name for name, dtype in frame.dtypes.items() if dtype.kind == "O"]
         frame.to_parquet(
             folder / f"part-{part:03}.parquet",
@@ -161,7 +161,8 @@ def show(name: str, found: dict[str, Any]) -> None:
     """Print one answer."""
     print(f"{name}: p = {found['pvalue']:g}, selected {', '.join(found['selected'])}")
     print(f"  {found['clock']:.0f} s by the clock, {found['processor']:.0f} s of processor, peak memory")
-    print(f"  {found['peak'] / 1e9:.2f} GB; effect {found['effect']:.4f}; steps {found['steps']}")
+    print(f"  {found['peak'] / 1e9:.2f} GB, {found['beyond'] / 1e9:.2f} GB more than before the comparison;")
+    print(f"  effect {found['effect']:.4f}; steps {found['steps']}")
 
 
 def main() -> None:
@@ -170,11 +171,12 @@ def main() -> None:
     parser.add_argument("what", choices=("make", "run", "growth", "answer", "numbers"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=10**7)
+    parser.add_argument("--seed", type=int, default=0, help="of the rows that are written")
     parser.add_argument("--in-memory", action="store_true")
     parser.add_argument("--n-permutations", type=int, default=999)
     options = parser.parse_args()
     if options.what == "make":
-        make(options.folder, options.rows)
+        make(options.folder, options.rows, options.seed)
     elif options.what == "answer":
         print(json.dumps(answer(options.folder, options.in_memory, options.n_permutations)))
     elif options.what == "numbers":

@@ -175,13 +175,9 @@ class ProfileComparison(Comparison):
 
 def _apart(values: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Squared differences of groups, shape (n_features,): the mean over pairs, weighted by their rows."""
-    total, mass = np.zeros(values.shape[1]), 0.0
     share = rows.sum(axis=1) / rows.sum()
-    for g in range(len(values)):
-        for h in range(g):
-            total += share[g] * share[h] * (values[g] - values[h]) ** 2
-            mass += share[g] * share[h]
-    return total / mass
+    total: NDArray[np.float64] = share @ (values - share @ values) ** 2
+    return total / ((1 - (share**2).sum()) / 2)
 
 
 def _refuse_few_chunks(chunks: Chunks) -> None:

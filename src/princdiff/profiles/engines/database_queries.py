@@ -68,8 +68,8 @@ def _rows_of(cursor: Any) -> TableEngine:
         while rows := cursor.fetchmany(_ROWS):
             yield _batch(rows, names, first.schema)
 
-    if any(pa.types.is_null(kind) for kind in first.schema.types):
-        empty = [field.name for field in first.schema if pa.types.is_null(field.type)]
+    empty = [field.name for field in first.schema if pa.types.is_null(field.type)]
+    if empty:
         raise ValueError(
             f"column {empty[0]!r} of the query is empty in its first {first.num_rows} rows: leave it out"
         )
@@ -78,12 +78,10 @@ def _rows_of(cursor: Any) -> TableEngine:
 
 def _batch(rows: list[Any], names: list[str], schema: Any) -> Any:
     pa = arrow()
-    columns = list(zip(*rows, strict=True)) if rows else [() for _ in names]
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    types = [None] * len(names) if schema is None else schema.types
     try:
-        arrays = [
-            pa.array(column, None if schema is None else schema.field(place).type)
-            for place, column in enumerate(columns)
-        ]
+        arrays = list(map(pa.array, columns, types))
     except pa.ArrowException as error:
         raise ValueError(f"the query gives values of several types in one column: {error}") from error
     return pa.RecordBatch.from_arrays(arrays, names)
