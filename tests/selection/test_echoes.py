@@ -93,6 +93,15 @@ def test_a_column_that_changed_itself_is_kept(kind, own):
         assert 2 not in echoes(rows, labellings, np.arange(4), [0, 2]).parents
 
 
+def test_columns_that_were_exchanged_do_not_follow_from_each_other():
+    # Each is large in one group and small in the other, so that either tells the other to two digits.
+    rng = np.random.default_rng(0)
+    rows, codes = rng.lognormal(sigma=0.2, size=(400, 3)), np.repeat([0, 1], 200).astype(np.uint8)
+    rows[:200, 0] *= 400
+    rows[200:, 1] *= 400
+    assert echoes(rows, Relabellings(Scheme(codes, 199, seed=0), 2), np.arange(3), [0, 1]) == Echoes({}, {})
+
+
 def test_a_category_made_of_a_number():
     rng = np.random.default_rng(0)
     age, codes = rng.normal(40, 10, size=200), np.repeat([0, 1], 100).astype(np.uint8)

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 N_TERMS = 8
 # Of these, the ones that count alike in the smooth statistic: location, spread, skewness, modes.
 _SMOOTH_TERMS = 4
-# A value that at least this share of the rows has (zero counts, filled gaps) is looked at on its own.
-ATOM_SHARE = 0.05
+# A value that at least this share of the rows has (zero counts, filled gaps) is looked at on its own. Zeros
+# in 6 % of the normal numbers of one of two groups of 500 were found in 2 of 20 tables by .05, in 19 by .02.
+ATOM_SHARE = 0.02
 # Columns of one feature: values, distances from the median, the most frequent value, which are each a
 # statistic; functions of the ranks.
 N_SINGLE = 3

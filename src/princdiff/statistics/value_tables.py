@@ -97,7 +97,8 @@ class ValueTables:
         """Place of the most frequent value of each column, and its count; 0 where few rows have it."""
         most = np.maximum.reduceat(self.counts, self.starts)
         first = np.where(self.counts == most[self.owner], np.arange(len(self.counts)), len(self.counts))
-        return np.minimum.reduceat(first, self.starts), np.where(most >= ATOM_SHARE * self.n_rows, most, 0)
+        enough = most >= max(2, ATOM_SHARE * self.n_rows)
+        return np.minimum.reduceat(first, self.starts), np.where(enough, most, 0)
 
     def middle(self) -> NDArray[np.intp]:
         """Places of the values of the two rows in the middle of each column, shape (2, n_columns)."""
