@@ -8,8 +8,8 @@ import pytest
 from princdiff import permutation_test
 from princdiff.labellings.schemes import Scheme
 from princdiff.statistics.contrasts import Contrasts, Relabellings
+from princdiff.statistics.pair_cells import cosines, degree_affordable, smooth_pairs
 from princdiff.statistics.scores import gamma_scores
-from princdiff.statistics.smooth_pairs import cosines, degree_affordable, smooth_pairs
 
 
 def design(n_rows, n_groups=2, **options):

@@ -16,6 +16,7 @@ from princdiff.data.moments import inverse_or_zero
 from princdiff.data.problem import Design, Problem, Run
 from princdiff.data.row_chunks import times
 from princdiff.divergences import Wasserstein2, get, report
+from princdiff.parallel import single_threaded_blas
 from princdiff.selection.ruling_flags import warn_of_ruling_flags
 from princdiff.statistics.directions import Directions
 
@@ -62,8 +63,9 @@ class PrincipalDifferences(Directions, ProjectingEstimator):
         """
         self._check_parameters()
         problem = self._problem(X, y, sample_weight, estimator=self)
+        with single_threaded_blas:
+            self.fit_problem(problem, Run.from_options(self.random_state, self.n_jobs))
         self.classes_ = np.array(problem.classes, dtype=np.asarray(y).dtype)
-        self._fit_problem(problem, Run.from_options(self.random_state, self.n_jobs))
         if isinstance(problem.divergence, Wasserstein2):
             warn_of_ruling_flags(problem, self.components_[0])
         return self
@@ -107,6 +109,7 @@ class PrincipalDifferences(Directions, ProjectingEstimator):
         return self.problem_pvalues(problem, Run.from_options(self.random_state, self.n_jobs), n_permutations)
 
     def _check_parameters(self) -> None:
+        """Refuse parameters that users gave."""
         parameters.check(self.get_params(deep=False), **self._rules)
         compared = get(self.divergence)
         if self.certify is True and not isinstance(compared, Wasserstein2):

@@ -154,7 +154,7 @@ def solve_growing(
         few, few_labels = nested.sample(first)
         search = Search(few, few_labels, divergence, settings, rng)
         search.run()
-        finds = search.pool.best(max(2, search.effort.finalists))
+        finds = search.pool.directions[: max(2, search.effort.finalists)]
         climb = _GrowingClimb(divergence, replace(settings, level=search.level), search.n_iter)
         for size in nested.sizes[1:]:
             if time_is_up():

@@ -52,9 +52,6 @@ class _Pool:
                 keep.append(int(index))
         self.objective, self.directions = objective[keep[:64]], directions[keep[:64]]
 
-    def best(self, count: int) -> NDArray:
-        return self.directions[:count]
-
 
 class Search:
     """The search for one labelling and one sparsity.
@@ -249,7 +246,7 @@ class Search:
         return load_features(self.samples, self.labels, np.sort(candidates))
 
     def _ranked_features(self) -> NDArray[np.intp]:
-        finds = self.pool.best(self.effort.finalists).astype(self.samples.dtype)
+        finds = self.pool.directions[: self.effort.finalists].astype(self.samples.dtype)
         pull = np.abs(self._gradients(finds)).max(axis=0)
         alone = np.sqrt(self.marginals[0])
         used = (finds != 0).any(axis=0) & (np.count_nonzero(finds) < finds.size / 2)
@@ -292,7 +289,7 @@ class Search:
 
     def _coordinates(self, features: Features) -> None:
         """Change one weight at a time, within the support where it is full; accept by value."""
-        finds = self.pool.best(self.effort.finalists).astype(np.float64)
+        finds = self.pool.directions[: self.effort.finalists].astype(np.float64)
         full = np.count_nonzero(finds, axis=1) >= self.level
         values, angles = self._scan_from(finds, features)
         closed = (finds[:, features.columns] == 0) & full[:, None]
@@ -308,7 +305,7 @@ class Search:
 
     def _swaps(self, features: Features) -> None:
         """Drop each feature of the best finds in turn and try all others in its place."""
-        finds = self.pool.best(2).astype(np.float64)
+        finds = self.pool.directions[:2].astype(np.float64)
         reduced = []
         for find in finds:
             support = np.flatnonzero(find)
@@ -352,12 +349,12 @@ class Search:
         self.pool.add(*self._ascend(draws[chosen], self.effort.tolerance, fixed_support=True))
 
     def _polish(self) -> None:
-        finds = self.pool.best(self.effort.finalists).astype(self.samples.dtype)
+        finds = self.pool.directions[: self.effort.finalists].astype(self.samples.dtype)
         if not self.effort.ridge_steps:
             return
         objective, finds = self._ascend(finds, Tolerance(self.effort.ridge_steps, 1e-6, 6))
         self.pool.add(objective, finds)
-        finds = self.pool.best(self.effort.finalists).astype(self.samples.dtype)
+        finds = self.pool.directions[: self.effort.finalists].astype(self.samples.dtype)
         samples, used = self._of_support(finds)
         finds = finds[:, used]
         walked = walk_ridge(

@@ -111,7 +111,7 @@ def solve(
     with single_threaded_blas:
         search = Search(samples, labels, divergence, settings, rng)
         search.run(extra_starts)
-        finds = search.pool.best(search.effort.finalists).astype(np.float64)
+        finds = search.pool.directions[: search.effort.finalists].astype(np.float64)
         direction, n_iter = settle(samples, labels, divergence, finds, settings)
         value, gradient = evaluate(samples.astype(np.float64), labels, divergence, direction)
         scale = samples.unit**divergence.degree

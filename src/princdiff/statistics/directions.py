@@ -21,7 +21,6 @@ from princdiff.data.problem import Problem, Run
 from princdiff.data.samples import Samples, Scale
 from princdiff.deadline import OutOfTime, part_of_the_time, time_is_up, undivided
 from princdiff.divergences import Divergence, Wasserstein2, report
-from princdiff.parallel import single_threaded_blas
 from princdiff.relaxation.certificate import certify, not_below
 from princdiff.relaxation.upper_bound import Certificate
 from princdiff.solvers.effort import SearchSettings
@@ -87,15 +86,7 @@ class Directions:
         -------
         self
         """
-        self._check_parameters()
         self.n_features_in_, self.classes_ = problem.n_features, np.array(problem.classes)
-        return self._fit_problem(problem, run)
-
-    def _check_parameters(self) -> None:
-        """Refuse parameters that users gave."""
-
-    @single_threaded_blas
-    def _fit_problem(self, problem: Problem, run: Run) -> Self:
         # What a former fit had and this one may lack.
         for name in ("component_pvalues_", "path_", "group_means_", "group_deviations_"):
             self.__dict__.pop(name, None)
@@ -145,8 +136,14 @@ class Directions:
                 return 1.0
 
         allowed = self._allowed(problem, run, rng)
-        first = self._first(problem, run, rng, allowed)
-        level = self._level(first, allowed)
+        if self.method == "paper":
+            first = relax_and_tighten(
+                samples, labels, allowed.penalty, rng, max_iter=self.max_iter, tol=self.tol
+            )
+        else:
+            first = self._search(problem, samples, run, rng, allowed)
+        # A penalised solution is compared with directions of as many features.
+        level = allowed.level if self.penalty is None else max(1, int(np.count_nonzero(first.direction)))
         solutions, pvalues = [first], []
         certificates = [self._certify(problem, samples, level, first)]
         if automatic:
@@ -204,6 +201,8 @@ class Directions:
 
     # What SPARDA does in another way.
     _disjoint = False
+    penalty: float | str | None = None
+    method: str = "search"
 
     def _allowed(self, problem: Problem, run: Run, rng: np.random.Generator) -> Allowed:
         """What the first direction may have."""
@@ -214,13 +213,6 @@ class Directions:
     ) -> Allowed:
         """What a further direction may have."""
         return before
-
-    def _first(self, problem: Problem, run: Run, rng: np.random.Generator, allowed: Allowed) -> Solution:
-        return self._search(problem, problem.samples, run, rng, allowed)
-
-    def _level(self, solution: Solution, allowed: Allowed) -> int:
-        """Features that a direction may have in the problem that was solved."""
-        return allowed.level
 
     def _certify(
         self, problem: Problem, samples: Samples, level: int, solution: Solution
@@ -300,10 +292,8 @@ class SparseDirections(Directions):
     """
 
     n_features: int | str | None = None
-    penalty: float | str | None = None
     one_standard_error: bool = False
     supports: str = "shared"
-    method: str = "search"
 
     path_: SparsityPath
 
@@ -346,19 +336,6 @@ class SparseDirections(Directions):
         """Rows on which to choose the sparsity: a sample, where there are many."""
         first = first_sample(samples, self.subsample)
         return (samples, labels) if first is None else one_sample(samples, labels, first, rng)
-
-    def _first(self, problem: Problem, run: Run, rng: np.random.Generator, allowed: Allowed) -> Solution:
-        if self.method == "paper":
-            return relax_and_tighten(
-                problem.samples, problem.labels, allowed.penalty, rng, max_iter=self.max_iter, tol=self.tol
-            )
-        return super()._first(problem, run, rng, allowed)
-
-    def _level(self, solution: Solution, allowed: Allowed) -> int:
-        # A penalised solution is compared with directions of as many features.
-        if self.penalty is None:
-            return allowed.level
-        return max(1, int(np.count_nonzero(solution.direction)))
 
 
 def _root_mean_square(deviations: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:

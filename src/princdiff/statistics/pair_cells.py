@@ -1,4 +1,9 @@
-"""Pairs of columns that go together differently: in their correlation, or in a smooth way.
+"""Pairs of columns that go together differently: in their correlation, or in bends, waves and rings.
+
+A correlation sees what rises together. For the rest the ranks of a column go through cosines, of one half wave,
+two, and so on, and groups are compared in the means of all products of a cosine of one column with one of
+another: a smooth function of two columns is a sum of such products. Means over rows are sums, so that all
+labellings cost one matrix product.
 
 Where rows are normal scores of ranks within the observed groups, pairs are all that is looked at beside
 directions: nothing of what single columns do is left.
@@ -6,11 +11,16 @@ directions: nothing of what single columns do is left.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from princdiff.statistics.alone import numbered
+from princdiff.statistics.contrasts import Contrasts
 from princdiff.statistics.protocol import CellValues, Family
-from princdiff.statistics.smooth_pairs import degree_affordable, smooth_pairs
+from princdiff.statistics.scores import gamma_scores
 from princdiff.statistics.tested_rows import TestedRows
 
 PAIR = Family("pair", "the dependence of two features", 1)
@@ -22,6 +32,13 @@ _SMOOTH_WEIGHT = 1.0
 # Weights beside the directions alone, of which there are about five, and the share of the error that is for
 # pairs then.
 _ONLY_WEIGHT, _ONLY_SHARE = 3.0, 0.5
+# Half waves up to which cosines go, the largest first that is affordable. A checkerboard of four by four
+# fields needs 4, a ring 2.
+_DEGREES = (6, 4, 3, 2)
+# Products (rows x columns x labellings) that may be made: 3e9 take a second.
+_WORK = 10**9
+# Columns of products made at a time, in numbers.
+_ELEMENTS = 4_000_000
 
 
 def pairs(rows: TestedRows) -> CellValues | None:
@@ -51,3 +68,104 @@ def bends(rows: TestedRows) -> CellValues | None:
     found = smooth_pairs(rows.raw[:, columns], rows.contrasts, degree, units)
     cell = _BEND.cell("smooth pairs", weight=_ONLY_WEIGHT if rows.within else _SMOOTH_WEIGHT)
     return CellValues([cell], found.scores.max(axis=1, keepdims=True))
+
+
+class SmoothPairs(NamedTuple):
+    """Scores of pairs of columns.
+
+    Attributes
+    ----------
+    pairs : int array of shape (n_pairs, 2)
+        Columns of each pair.
+    scores : array of shape (n_labellings, n_pairs), float32
+        Comparable scores of all labellings, the observed one first.
+    """
+
+    pairs: NDArray[np.intp]
+    scores: NDArray[np.float32]
+
+
+def degree_affordable(n_rows: int, n_pairs: int, n_labellings: int) -> int:
+    """Half waves of cosines for so many pairs; 0 where none are affordable.
+
+    Examples
+    --------
+    >>> degree_affordable(200, 6, 1000), degree_affordable(569, 435, 1000), degree_affordable(5000, 435, 1000)
+    (6, 2, 0)
+    """
+    work = n_rows * n_pairs * n_labellings
+    return next((degree for degree in _DEGREES if work * degree**2 <= _WORK), 0)
+
+
+def smooth_pairs(rows: NDArray, contrasts: Contrasts, degree: int, units: NDArray[np.intp]) -> SmoothPairs:
+    """Scores of all pairs of columns.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_columns)
+        Finite numbers; only their ranks matter.
+    contrasts : Contrasts
+        Labellings.
+    degree : int
+        Half waves of the cosines at most.
+    units : int array of shape (n_columns,)
+        Columns of one unit are never a pair.
+
+    Returns
+    -------
+    SmoothPairs
+
+    Examples
+    --------
+    >>> from princdiff.labellings.schemes import Scheme
+    >>> from princdiff.statistics.contrasts import Relabellings
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.normal(size=(200, 4))
+    >>> rows[100:, 2] = rows[100:, 0] ** 2 + rng.normal(size=100)
+    >>> codes = np.repeat([0, 1], 100).astype(np.uint8)
+    >>> found = smooth_pairs(rows, Contrasts(Relabellings(Scheme(codes, 99, seed=0), 2)), 4, np.arange(4))
+    >>> found.pairs[found.scores[0].argmax()]
+    array([0, 2])
+    """
+    waves = cosines(rows, degree)
+    first, second = np.triu_indices(rows.shape[1], 1)
+    apart = units[first] != units[second]
+    first, second = first[apart], second[apart]
+    low, high = (part.ravel() for part in np.indices((degree, degree)))
+    weights = 1 / (3.0 + low + high)
+    step = max(1, _ELEMENTS // (len(rows) * degree**2))
+    parts = []
+    for start in range(0, len(first), step):
+        one, other = (waves[:, :, place[start : start + step]] for place in (first, second))
+        products = one[low].transpose(1, 2, 0) * other[high].transpose(1, 2, 0)
+        between = contrasts.between(products.reshape(len(rows), -1))
+        parts.append(between.reshape(len(between), -1, degree**2) @ weights.astype(np.float32))
+    statistics = np.concatenate(parts, axis=1) if parts else np.zeros((contrasts.labellings.n_labellings, 0))
+    skewness = np.sqrt(8 / (contrasts.labellings.n_groups - 1)) * (weights**3).sum()
+    scores = gamma_scores(statistics, prior=skewness / (weights**2).sum() ** 1.5)
+    return SmoothPairs(np.column_stack([first, second]), scores)
+
+
+def cosines(rows: NDArray, degree: int) -> NDArray[np.float64]:
+    """Cosines of the ranks of every column, of one to ``degree`` half waves; equal values have equal ones.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_columns)
+        Numbers.
+    degree : int
+        Half waves at most.
+
+    Returns
+    -------
+    array of shape (degree, n_rows, n_columns)
+        Of mean zero and variance one, but for ties.
+
+    Examples
+    --------
+    >>> cosines(np.array([[3.0], [5.0], [9.0]]), 2)[:, :, 0].round(2)
+    array([[ 1.22,  0.  , -1.22],
+           [ 0.71, -1.41,  0.71]])
+    """
+    place = (pd.DataFrame(rows).rank().to_numpy() - 0.5) / len(rows)
+    return np.sqrt(2) * np.cos(np.pi * np.arange(1, degree + 1)[:, None, None] * place)
