@@ -1,8 +1,8 @@
 """Pairs of columns that go together differently: in their correlation, or in bends, waves and rings.
 
-A correlation sees what rises together. For the rest the ranks of a column go through cosines, of one half wave,
-two, and so on, and groups are compared in the means of all products of a cosine of one column with one of
-another: a smooth function of two columns is a sum of such products. Means over rows are sums, so that all
+A correlation sees what rises together. For the rest the ranks of a column go through cosines, of one half
+wave, two, and so on, and groups are compared in the means of all products of a cosine of one column with one
+of another: a smooth function of two columns is a sum of such products. Means over rows are sums, so that all
 labellings cost one matrix product.
 
 Where rows are normal scores of ranks within the observed groups, pairs are all that is looked at beside
