@@ -31,7 +31,7 @@ from princdiff.result import DifferenceResult
 from princdiff.result.column_order import as_in_table, by_name
 from princdiff.tables import Prepared, prepare
 from princdiff.tables.preparation import reading_of
-from princdiff.words.on_blocks import how_blocks_were_relabelled
+from princdiff.words.on_design import how_blocks_were_relabelled
 
 # Numbers up to which rows are copied into an order of their own.
 _LARGEST_SORTED = 3 * 10**8

@@ -23,10 +23,9 @@ from princdiff.data.row_chunks import RowChunks
 from princdiff.data.samples import Samples, Scale
 from princdiff.deadline import OutOfTime, until
 from princdiff.findings import Fault, Reason, Why
-from princdiff.options import option
 from princdiff.progress import progress_bar
 from princdiff.result import feature_tables, held_out, kept_parts, projected_groups, shift_spread_shape
-from princdiff.result.adjustment import about_adjustment, adjusting_weights, balance_of
+from princdiff.result.adjustment import adjusting_weights, balance_of
 from princdiff.result.columns import ColumnFacts
 from princdiff.result.difference import DifferenceResult
 from princdiff.result.effects import Effect
@@ -52,10 +51,10 @@ from princdiff.solvers.path import PathOptions, solve_path
 from princdiff.statistics.alone import FEWEST_NAMING
 from princdiff.statistics.directions import SparseDirections
 from princdiff.statistics.identity import identity_of, rows_identity
-from princdiff.statistics.permutation_result import PermutationOptions, PermutationResult
-from princdiff.statistics.permutation_runs import run_permutations
+from princdiff.statistics.permutation_result import PermutationResult
 from princdiff.tables import Prepared
-from princdiff.time_budget import Announcement, Budget, BudgetedTest
+from princdiff.time_budget import Budget, BudgetedTest
+from princdiff.words import on_design
 from princdiff.words.first_look import first_look
 from princdiff.words.on_faults import fault_sentence
 from princdiff.words.wording import LEVEL
@@ -116,7 +115,8 @@ class Comparison:
         if self.problem.covariates is not None:
             weights = adjusting_weights(self.problem)
             self.balance = balance_of(self.problem, weights)
-            self.notes.append(about_adjustment(self.problem, weights, self.balance))
+            about = on_design.how_groups_were_adjusted(self.problem, weights, self.balance)
+            self.notes.append(about)
             self.described = replace(self.problem, weights=weights)
             self.data = replace(prepared, weights=weights)
         self.kept = ComparisonCheckpoint(options.checkpoint, self._depends_on() if options.checkpoint else {})
@@ -391,13 +391,7 @@ class Comparison:
         count = self.options.n_permutations
         if self.options.quick:
             count = min(count, auto_choices.HASTY_SELECTION_PERMUTATIONS)
-            self.notes.append(
-                f"a quick look: {count} permutations, and columns one by one; relations of columns, "
-                "whether the other columns differ, stability and contrasts were not looked at"
-            )
-        if not self.budget.limited:
-            watch = Announcement(self.how.n_jobs)
-            return run_permutations(self.problem, self.how, PermutationOptions(n_permutations=count), watch)
+            self.notes.append(on_design.what_a_quick_look_leaves_out(count))
         test = BudgetedTest(self.problem, self.how, count, self.budget)
         found = test.made()
         self.cut += test.cut
@@ -538,7 +532,8 @@ class Comparison:
         )
         self.telling = telling_columns(self.data, found.facts)
         for name in self.telling:
-            self.notes.append(self._about_telling(name))
+            several = self.data.origin.count(name) > len(self.data.groups)
+            self.notes.append(on_design.what_determines_the_groups(name, several))
         differences = self._differences(found.table, found.facts)
         table, columns = feature_tables.with_differences(found.table, found.columns, differences)
         whole = chosen["whole"].groupby(list(self.data.origin)).min()
@@ -558,17 +553,6 @@ class Comparison:
     def _in_words(self) -> Prepared:
         """The rows that words on columns speak of."""
         return self.data
-
-    def _about_telling(self, name: str) -> str:
-        """Advice on a column that determines the groups: grouping, units inside, or property."""
-        found = f"column {name!r} determines the group of every row; "
-        leave_out = f"if it is the grouping itself, leave it out with {option('exclude', [name])}"
-        if self.data.origin.count(name) <= len(self.data.groups):
-            return found + leave_out
-        return (
-            f"{found}if rows that share a value of it belong together, as those of one donor do, use "
-            f"{option('blocks', name)}; {leave_out}; if it is a property of the rows, nothing is to be done"
-        )
 
     def _differences(self, table: pd.DataFrame, facts: ColumnFacts) -> pd.DataFrame:
         """Differences in the columns' own units, of features that differ on their own."""

@@ -77,24 +77,6 @@ def _moments(
     return mean, np.average((table[rows] - mean) ** 2, axis=0, weights=mass[rows])
 
 
-def about_adjustment(problem: Problem, weights: NDArray[np.float64], balance: pd.DataFrame) -> str:
-    """How groups were made alike in the covariates, in words."""
-    worth = [
-        f"{weights[own].sum() ** 2 / (weights[own] ** 2).sum():.0f} of {own.sum()} in {str(name)!r}"
-        for name, own in zip(
-            problem.classes, (problem.codes == group for group in range(problem.n_groups)), strict=True
-        )
-    ]
-    before, after = (balance[when].abs() for when in ("before", "after"))
-    largest = int(before.to_numpy().argmax())
-    return (
-        "Means, shares and distances are adjusted: rows count as far as the groups overlap in the "
-        f"covariates, which makes them worth {', '.join(worth[:-1])} and {worth[-1]}. The largest "
-        f"standardised difference is that of {balance['covariate'].iloc[largest]!r}, "
-        f"{before.iloc[largest]:.2f}; with these weights none is above {after.max():.2f}."
-    )
-
-
 def covariates_in_words(names: Sequence[str]) -> list[str]:
     """What a user calls the covariates: levels of a category are one.
 
