@@ -21,7 +21,7 @@ if _typing.TYPE_CHECKING:
     from princdiff.data.opening import open_rows
     from princdiff.estimators import PDA, SPARDA
     from princdiff.group_pairs import compare_groups
-    from princdiff.kernels.show_config import show_config
+    from princdiff.kernels.engine_choice import show_config
     from princdiff.options import Config
     from princdiff.paired import PairedPDA, paired_test
     from princdiff.profiles import Profile, load_profile, profile
@@ -75,7 +75,7 @@ _HOME = {
     "load_profile": "profiles",
     "Profile": "profiles",
     "open_rows": "data.opening",
-    "show_config": "kernels.show_config",
+    "show_config": "kernels.engine_choice",
     "relax": "relaxation.relax",
     "RelaxResult": "relaxation.relax",
 }

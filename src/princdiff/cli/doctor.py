@@ -32,7 +32,7 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from princdiff.kernels.show_config import show_config
+    from princdiff.kernels.engine_choice import show_config
 
     shown = io.StringIO()
     with redirect_stdout(shown):

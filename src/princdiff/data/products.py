@@ -78,12 +78,6 @@ class Scaling:
         if deviation is not None:
             self.far = (np.abs(centre) / _FAR > deviation) & (deviation > 0)
 
-    def restricted(self, features: NDArray[np.intp]) -> Scaling:
-        """That of some of the features."""
-        other = Scaling(self.centre[features], self.factor[features], self.dtype)
-        other.far = self.far[features]
-        return other
-
     def apply(self, block: Any, *, kept: bool = False) -> DenseBlock | SparseBlock:
         """The scaled block; one that is kept for many products may be prepared for them."""
         if sp.issparse(block):

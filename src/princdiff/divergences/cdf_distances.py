@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.data.labels import Labels
-from princdiff.divergences.density import GridDivergence, PairResult
+from princdiff.divergences.density import Floats, GridDivergence, PairResult
 from princdiff.divergences.sorting import Workspace, order_pooled
 from princdiff.divergences.standardise import group_pairs, row_masses
 
@@ -79,9 +79,7 @@ class KolmogorovSmirnov(RankDivergence):
 
     name = "kolmogorov_smirnov"
 
-    def compare(
-        self, first: NDArray[np.float64], second: NDArray[np.float64], share: NDArray[np.float64], step: float
-    ) -> PairResult:
+    def compare(self, first: Floats, second: Floats, share: Floats, step: float) -> PairResult:
         """Largest absolute difference of the distribution functions at the grid points.
 
         A maximum of smooth functions: its kinks are valleys, so an ascent does not get stuck in them.
@@ -121,9 +119,7 @@ class CramerVonMises(RankDivergence):
 
     name = "cramer_von_mises"
 
-    def compare(
-        self, first: NDArray[np.float64], second: NDArray[np.float64], share: NDArray[np.float64], step: float
-    ) -> PairResult:
+    def compare(self, first: Floats, second: Floats, share: Floats, step: float) -> PairResult:
         """Integral of (F - G) ** 2 against the density of both groups together."""
         difference = _integrated(first - second, step)
         pooled = share * first + (1.0 - share) * second

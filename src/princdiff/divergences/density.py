@@ -21,7 +21,8 @@ _BLOCK_ELEMENTS = 1 << 17
 _ROUNDING = 1e-13
 _EVEN_SHARE = 1e-3
 
-PairResult = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+Floats = NDArray[np.float64]
+PairResult = tuple[Floats, Floats, Floats]
 
 
 class GridDivergence:
@@ -51,9 +52,7 @@ class GridDivergence:
         given = "" if self.bandwidth is None else f"bandwidth={self.bandwidth:g}"
         return f"{type(self).__name__}({given})"
 
-    def compare(
-        self, first: NDArray[np.float64], second: NDArray[np.float64], share: NDArray[np.float64], step: float
-    ) -> PairResult:
+    def compare(self, first: Floats, second: Floats, share: Floats, step: float) -> PairResult:
         """Compare two groups' densities on a grid.
 
         Parameters
@@ -166,9 +165,7 @@ class KullbackLeibler(GridDivergence):
 
     name = "kullback_leibler"
 
-    def compare(
-        self, first: NDArray[np.float64], second: NDArray[np.float64], share: NDArray[np.float64], step: float
-    ) -> PairResult:
+    def compare(self, first: Floats, second: Floats, share: Floats, step: float) -> PairResult:
         """Integral of p log(p / q)."""
         keep = 1.0 - _EVEN_SHARE
         even = _EVEN_SHARE / (step * first.shape[1])
@@ -201,9 +198,7 @@ class ReverseKullbackLeibler(KullbackLeibler):
 
     name = "reverse_kullback_leibler"
 
-    def compare(
-        self, first: NDArray[np.float64], second: NDArray[np.float64], share: NDArray[np.float64], step: float
-    ) -> PairResult:
+    def compare(self, first: Floats, second: Floats, share: Floats, step: float) -> PairResult:
         """Integral of q log(q / p)."""
         value, by_second, by_first = super().compare(second, first, share, step)
         return value, by_first, by_second
@@ -231,9 +226,7 @@ class JensenShannon(GridDivergence):
 
     name = "jensen_shannon"
 
-    def compare(
-        self, first: NDArray[np.float64], second: NDArray[np.float64], share: NDArray[np.float64], step: float
-    ) -> PairResult:
+    def compare(self, first: Floats, second: Floats, share: Floats, step: float) -> PairResult:
         """Half the integrals of p log(p / m) and q log(q / m), m being the average."""
         p, q = np.maximum(first, _ROUNDING), np.maximum(second, _ROUNDING)
         middle = 0.5 * (p + q)
@@ -264,9 +257,7 @@ class Hellinger(GridDivergence):
 
     name = "hellinger"
 
-    def compare(
-        self, first: NDArray[np.float64], second: NDArray[np.float64], share: NDArray[np.float64], step: float
-    ) -> PairResult:
+    def compare(self, first: Floats, second: Floats, share: Floats, step: float) -> PairResult:
         """Half the integral of (sqrt(p) - sqrt(q)) ** 2."""
         p, q = np.sqrt(np.maximum(first, _ROUNDING)), np.sqrt(np.maximum(second, _ROUNDING))
         difference = p - q
@@ -296,9 +287,7 @@ class TotalVariation(GridDivergence):
 
     name = "total_variation"
 
-    def compare(
-        self, first: NDArray[np.float64], second: NDArray[np.float64], share: NDArray[np.float64], step: float
-    ) -> PairResult:
+    def compare(self, first: Floats, second: Floats, share: Floats, step: float) -> PairResult:
         """Half the integral of abs(p - q), exact for the straight line between grid points.
 
         Between points of opposite sign the line crosses zero, and a sum of absolute values is too large.

@@ -17,6 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from princdiff import __version__
+
+# Whose versions a report of a problem tells.
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas", "joblib")
 # Passes of the library, the fastest first: by the name for PRINCDIFF_ENGINE, what its functions end in.
 _PASSES = {"avx512": "_avx512", "avx2": "_avx2", "plain": ""}
 # Of a processor, by what the library says about it, the passes that it can run.
@@ -209,3 +213,27 @@ def _address(array: NDArray | None, dtype: np.dtype, name: str) -> int | None:
         layout = "contiguous" if array.flags.c_contiguous else "strided"
         raise TypeError(f"{name} needs a contiguous array of {dtype}: got a {layout} one of {array.dtype}")
     return array.ctypes.data
+
+
+def show_config() -> None:
+    """Print versions and the engine of the inner loops, for a report of a problem.
+
+    Examples
+    --------
+    >>> from princdiff import show_config
+    >>> show_config()
+    princdiff     ...
+    engine        ...
+    """
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    lines = {"princdiff": __version__, "engine": describe_engine()}
+    lines["python"] = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    for name in _LIBRARIES:
+        try:
+            lines[name] = version(name)
+        except PackageNotFoundError:
+            lines[name] = "missing"
+    for name, text in lines.items():
+        print(f"{name:<13} {text}")

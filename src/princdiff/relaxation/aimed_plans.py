@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from princdiff.relaxation.group_rows import GroupRows
-from princdiff.relaxation.sinkhorn import EntropicTransport
-from princdiff.relaxation.transport import exact_plan, round_plan, squared_distances
+from princdiff.relaxation.sinkhorn import entropic_plan
+from princdiff.relaxation.transport import exact_plan, squared_distances
 
 Array = npt.NDArray[Any]
 
@@ -25,7 +25,7 @@ _EVERY = 6.0  # what all features together weigh in the cost, where each feature
 _MOST_CELLS = 4_000_000  # pairs of rows beyond which a plan takes seconds
 _EXACT, _ENTROPIC = 18.0, 80.0  # numbers that could be touched in the time of a pair of rows
 _SMOOTHING = 0.01  # of the mean cost: the regularisation of groups of unequal sizes
-_MARGINALS, _SWEEPS = 2e-3, 300  # accuracy of those before they are rounded to feasible plans
+_MARGINALS = 2e-3  # accuracy of those before they are rounded to feasible plans
 
 
 class AimedPlans:
@@ -79,8 +79,5 @@ class AimedPlans:
             cross = (x[plan.rows].T * plan.mass) @ y[plan.cols]
         else:
             mean = float(a @ (px**2).sum(axis=1) + b @ (py**2).sum(axis=1))
-            smooth = EntropicTransport(a, b)
-            low = px.astype(np.float32), py.astype(np.float32)
-            smooth.solve(*low, _SMOOTHING * mean, _MARGINALS, _SWEEPS)
-            cross = x.T @ (round_plan(smooth.plan(), a, b) @ y)
+            cross = x.T @ (entropic_plan((px, py), (a, b), _SMOOTHING * mean, _MARGINALS) @ y)
         return np.asarray(rows.product_plan - cross - cross.T)

@@ -194,7 +194,7 @@ def _circle(problem: TwoGroups, supports: Array, tol: float, plans: int) -> Enve
     angles = np.arange(grid) * np.pi / grid
     owner = np.repeat(np.arange(count), grid)
     theta = np.tile(angles, count)
-    matrices = _evaluate(problem, supports[owner], theta, found)
+    matrices = _at(problem, supports[owner], _on_circle(theta), found)
     # arcs between neighbours; the last closes the half circle, where a quadratic repeats
     after = np.roll(np.arange(len(theta)).reshape(count, grid), -1, axis=1).ravel()
     left, right = theta, theta + np.pi / grid
@@ -214,7 +214,7 @@ def _circle(problem: TwoGroups, supports: Array, tol: float, plans: int) -> Enve
         # split where the envelope peaks, but not next to an end
         margin = 0.15 * (right - left)
         middle = np.clip(where, left + margin, right - margin)
-        fresh = _evaluate(problem, supports[owner], middle, found)
+        fresh = _at(problem, supports[owner], _on_circle(middle), found)
         owner = np.concatenate([owner, owner])
         first, second = np.concatenate([first, fresh]), np.concatenate([fresh, second])
         left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
@@ -224,12 +224,8 @@ def _circle(problem: TwoGroups, supports: Array, tol: float, plans: int) -> Enve
     return found
 
 
-def _evaluate(problem: TwoGroups, supports: Array, theta: Array, found: Envelope) -> Array:
-    directions = np.stack([np.cos(theta), np.sin(theta)], axis=1)
-    matrices = quadratics(problem, supports, directions)
-    values = np.einsum("cs,cst,ct->c", directions, matrices, directions)
-    found.see(values, supports, directions)
-    return matrices
+def _on_circle(theta: Array) -> Array:
+    return np.stack([np.cos(theta), np.sin(theta)], axis=1)
 
 
 def _sphere(problem: TwoGroups, supports: Array, tol: float, plans: int) -> Envelope:

@@ -64,8 +64,14 @@ class Relaxation:
     @property
     def gap(self) -> float:
         """Distance of the bounds relative to the larger of them in size."""
-        size = max(abs(self.upper), abs(self.lower))
-        return (self.upper - self.lower) / size if size > 0 else 0.0
+        return _gap(self.lower, self.upper)
+
+
+def _gap(lower: float, upper: float) -> float:
+    size = max(abs(upper), abs(lower))
+    if not np.isfinite(size):
+        return float("inf")
+    return (upper - lower) / size if size > 0 else 0.0
 
 
 def solve_fast(
@@ -240,10 +246,7 @@ class _Climb:
 
     @property
     def gap(self) -> float:
-        size = max(abs(self.upper), abs(self.lower))
-        if not np.isfinite(size):
-            return float("inf")
-        return (self.upper - self.lower) / size if size > 0 else 0.0
+        return _gap(self.lower, self.upper)
 
     def transport_value(self, factor: Array) -> float:
         """tr(W B) of the product plan: the scale of the first regularisation."""

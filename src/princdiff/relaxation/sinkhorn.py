@@ -10,10 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from princdiff.relaxation.transport import round_plan
+
 Array = npt.NDArray[Any]
 
 _TINY = 1e-25  # a column sum below this has underflowed in float32
 _LOG_STEPS = 20  # after this many steps in the log domain what underflows is cut off
+_SWEEPS = 300  # that a single plan may take
 _RANGE = 1e15  # scalings outside [1 / _RANGE, _RANGE] are absorbed into the potentials
 
 
@@ -147,3 +150,19 @@ class EntropicTransport:
         """M py (n, r), M' px (m, r) and the row sums of M, for the plan M of the last call."""
         kernel, u, v = self._kernel, self._u[:, None], self._v[:, None]
         return u * (kernel @ (v * py)), v * (kernel.T @ (u * px)), self._u * (kernel @ self._v)
+
+
+def entropic_plan(rows: tuple[Array, Array], weights: tuple[Array, Array], eps: float, tol: float) -> Array:
+    """A feasible plan (n, m) near the regularised one, between projected rows of both groups.
+
+    Examples
+    --------
+    >>> line = np.arange(3.0)[:, None]
+    >>> entropic_plan((line, line), (np.full(3, 1 / 3),) * 2, 0.01, 1e-3).round(3)
+    array([[0.333, 0.   , 0.   ],
+           [0.   , 0.333, 0.   ],
+           [0.   , 0.   , 0.333]])
+    """
+    transport = EntropicTransport(*weights)
+    transport.solve(rows[0].astype(np.float32), rows[1].astype(np.float32), eps, tol, _SWEEPS)
+    return round_plan(transport.plan(), *weights)

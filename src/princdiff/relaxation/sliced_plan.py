@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from princdiff.relaxation.fast import solve_fast
-from princdiff.relaxation.sinkhorn import EntropicTransport
-from princdiff.relaxation.transport import round_plan
+from princdiff.relaxation.sinkhorn import entropic_plan
 from princdiff.relaxation.two_groups import TwoGroups
 
 Array = npt.NDArray[Any]
@@ -62,7 +61,8 @@ def sliced_coupling(
         at_y, mass_y = _inside(edges_y, low, high)
         x, y = problem.x[order_x[at_x]], problem.y[order_y[at_y]]
         share = mass_x.sum()
-        plan = _plan(x @ factor, y @ factor, mass_x / share, mass_y / mass_y.sum(), eps)
+        weights = mass_x / share, mass_y / mass_y.sum()
+        plan = entropic_plan((x @ factor, y @ factor), weights, eps, tol=1e-3)
         cross += share * (x.T @ (plan @ y))
     matrix = problem.product_plan - cross - cross.T
     return np.asarray((matrix + matrix.T) / 2)
@@ -79,9 +79,3 @@ def _inside(levels: Array, low: float, high: float) -> tuple[Array, Array]:
     overlap = np.minimum(levels[1:], high) - np.maximum(levels[:-1], low)
     at = np.flatnonzero(overlap > 1e-15)
     return at, overlap[at]
-
-
-def _plan(px: Array, py: Array, a: Array, b: Array, eps: float) -> Array:
-    transport = EntropicTransport(a, b)
-    transport.solve(px.astype(np.float32), py.astype(np.float32), eps, 1e-3, 300)
-    return round_plan(transport.plan(), a, b)
