@@ -32,6 +32,7 @@ from princdiff.result.column_order import as_in_table, by_name
 from princdiff.tables import Prepared, prepare
 from princdiff.tables.preparation import reading_of
 from princdiff.words.on_design import how_blocks_were_relabelled
+from princdiff.words.on_faults import repeated_sentences
 
 # Numbers up to which rows are copied into an order of their own.
 _LARGEST_SORTED = 3 * 10**8
@@ -211,7 +212,8 @@ def compare_prepared(
         "python": platform.python_version(),
         "seconds": clock.seconds,
     }
-    return replace(result, notes=notes, parameters=asked_for)
+    result = replace(result, parameters=asked_for)
+    return replace(result, notes=[*notes, *repeated_sentences(result)])
 
 
 def in_sums(prepared: Prepared, options: Options) -> bool:

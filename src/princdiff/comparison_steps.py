@@ -56,7 +56,6 @@ from princdiff.tables import Prepared
 from princdiff.time_budget import Budget, BudgetedTest
 from princdiff.words import on_design
 from princdiff.words.first_look import first_look
-from princdiff.words.on_faults import fault_sentence
 from princdiff.words.wording import LEVEL
 
 # P-value of all other columns together above which they count as unmoved where faults of whole columns are
@@ -457,8 +456,6 @@ class Comparison:
         """What the columns that explain the difference look like; of repeated rows a note tells."""
         named = [name for name in self.data.column_info if name in explanation.named]
         whole_rows = repeated_rows(self.data, self.problem.row_keys)
-        groups = {name: name for name in self.data.groups}
-        self.notes += [fault_sentence(fault, groups) for fault in whole_rows]
         whole_rows += unlike_depth(self.data)
         others = len(self.data.column_info) - len(named)
         # Two columns may be all that a table has, and exchanged.

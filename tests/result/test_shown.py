@@ -72,7 +72,7 @@ def test_the_contrast_is_told_in_terminal_notebook_and_page(animals, tmp_path):
     assert 'id="contrast"' in page and 'data-chart="contrast"' in page
     ax = animals.plot_contrast()
     assert "sharpest contrast" in ax.get_title(loc="left") + ax.get_title()
-    with pytest.raises(ValueError, match="no contrast called 'blunt'"):
+    with pytest.raises(ValueError, match="no contrast of this result is called 'blunt'"):
         animals.plot_contrast("blunt")
 
 

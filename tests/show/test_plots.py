@@ -92,24 +92,41 @@ def test_the_projection_says_how_sure_and_how_far():
     assert result.plot_projection(component=1).get_title(loc="left").startswith("component 2: 1.4 standard")
 
 
-def test_correlations_are_told_group_by_group_with_their_difference():
-    axes = mixed().plot_relations()
-    assert [ax.get_title() for ax in axes] == ["before", "after", "after minus before"]
-    # Features: height, weight, income, plan = gold; below the diagonal, rows without the first.
-    images = [np.asarray(ax.get_images()[-1].get_array().filled(np.nan)) for ax in axes]
-    assert images[0][0, 0] == pytest.approx(0.8)
-    assert images[1][0, 0] == pytest.approx(-0.3)
-    assert images[2][0, 0] == pytest.approx(-1.1)
-    assert images[2][2, 2] == pytest.approx(0.1)
-    assert np.isnan(images[0][1, 0])
-    # Only the pair that differs is outlined, where it stands.
-    (outline,) = [patch for patch in axes[2].patches if not patch.get_fill()]
-    assert outline.get_xy() == pytest.approx((-0.48, -0.48))
-    axes = mixed(groups=("a", "b", "c")).plot_relations(top=2)
-    assert axes[-1].get_title() == "largest difference"
-    assert np.asarray(axes[-1].get_images()[-1].get_array())[0, 0] == pytest.approx(1.1)
-    given = plt.subplots(1, 3)[1]
-    assert mixed().plot_relations(axes=given)[0] is given[0]
+def test_correlations_are_told_group_by_group():
+    result = mixed()
+    ax = result.plot_relations()
+    first = result.relations[result.relations["selected"]].iloc[0]
+    assert ax.get_yticklabels()[0].get_text() == f"{first['first']}, {first['second']}"
+    dots = [
+        drawn.get_offsets()[0, 0]
+        for drawn in ax.collections
+        if len(drawn.get_offsets()) and drawn.get_zorder() == 2
+    ]
+    assert dots == pytest.approx([0.8, -0.3])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["before", "after"]
+    given = plt.subplots()[1]
+    assert mixed(groups=("a", "b", "c")).plot_relations(top=2, ax=given) is given
+
+
+def test_no_legend_lies_over_what_is_drawn():
+    result = mixed()
+    for ax in (
+        result.plot_projection(),
+        result.plot_feature("age"),
+        result.plot_feature("plan"),
+        result.plot_null(),
+    ):
+        ax.figure.canvas.draw()
+        legend = ax.get_legend().get_window_extent()
+        shapes = [*ax.lines, *ax.patches, *ax.texts]
+        assert not any(
+            legend.overlaps(shape.get_window_extent()) for shape in shapes if not _across(ax, shape)
+        )
+
+
+def _across(ax, shape):
+    """Lines at one place reach from the bottom to the top, as do arrows to where the figure is."""
+    return shape in ax.lines and len(shape.get_xdata()) <= 2
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")
@@ -121,7 +138,8 @@ def test_no_name_breaks_a_picture():
     for name in MATHS:
         _draw(result.plot_feature(name))
     _draw(feature_plots.bars(MATHS, {r"$\frac$": np.linspace(0, 1, len(MATHS))}, r"$\frac$"))
-    _draw(feature_plots.correlations(MATHS, {r"$\frac$": np.eye(len(MATHS)), "b$": np.eye(len(MATHS))}))
+    own = np.linspace(-1, 1, len(MATHS))
+    _draw(feature_plots.correlations([(name, name) for name in MATHS], {r"$\frac$": own, "b$": -own}))
     _draw(plots.scatter(np.zeros((2, 2)), [r"$\frac$", "b"]))
     _draw(plots.projection(np.arange(4.0), [r"$\frac$", r"$\frac$", "b", "b"]))
 
@@ -164,7 +182,7 @@ def test_both_kinds_of_pictures_draw_the_same_curves():
     groups = {"a": np.sort(rng.normal(size=99)), "b": np.sort(rng.exponential(size=99))}
     rows = {"a": 40, "b": 4000}
     ax = plots.quantile_densities(groups, (np.arange(99) + 0.5) / 99, rows=rows)
-    values = charts.projection(list(groups.values()), list(rows.values()), list(groups))["layer"][0]["data"]
+    values = charts.projection(list(groups.values()), list(rows.values()), list(groups))["datasets"]
     for place, line in enumerate(ax.lines[:2]):
-        own = [(point["x"], point["y"]) for point in values["values"] if point["group"] == place]
+        own = [(point["x"], point["y"]) for point in values["curves"] if point["group"] == place]
         assert np.allclose(np.column_stack(line.get_data()), own, rtol=1e-3, atol=1e-3)

@@ -190,9 +190,9 @@ def test_pairs_are_told_with_their_correlations():
 
 def test_scales_hold_the_report_beside():
     one, other = mixed(), dataclasses.replace(mixed(), columns=mixed().columns.assign(effect=9.0))
-    assert page_data(one)["scales"] == {"effect": 0, "features": {}}
+    assert page_data(one)["scales"] == {"effect": 0.9, "features": {}}
     scales = page_data(one, other)["scales"]
-    assert scales == page_data(other, one)["scales"] and scales["effect"] == 9.0
+    assert scales == page_data(other, one)["scales"] and scales["effect"] == 18.0
     place = page_data(one)["columns"]["name"].index("plan")
     first = sum(page_data(one)["columns"]["width"][:place])
     means = one.table.loc[one.table["column"] == "plan", [f"mean {group}" for group in one.groups]]
@@ -342,14 +342,14 @@ def test_the_densities_are_densities(shift):
     quantiles = [np.sort(rng.normal(0, 1, 500)), np.sort(rng.normal(shift, 2, 500))]
     spec = charts.projection(quantiles, [500, 500], ["a", "b"])
     for group in (0, 1):
-        curve = [(v["x"], v["y"]) for v in spec["layer"][0]["data"]["values"] if v["group"] == group]
+        curve = [(v["x"], v["y"]) for v in spec["datasets"]["curves"] if v["group"] == group]
         assert np.trapezoid(*np.array(curve).T[::-1]) == pytest.approx(1, abs=0.03)
 
 
 def test_values_that_most_rows_have_are_narrow_peaks_in_every_group():
     # 5 % and 9 % of the rows at 3, the others at 0: the peaks differ as the shares do, not by their width.
     quantiles = [np.repeat([0.0, 3.0], [475, 25]), np.repeat([0.0, 3.0], [455, 45])]
-    values = charts.projection(quantiles, [30_000, 30_000], ["a", "b"])["layer"][0]["data"]["values"]
+    values = charts.projection(quantiles, [30_000, 30_000], ["a", "b"])["datasets"]["curves"]
     highest = [max(value["y"] for value in values if value["group"] == group) for group in (0, 1)]
     assert highest[1] / highest[0] == pytest.approx(0.91 / 0.95, rel=0.02)
 
@@ -364,7 +364,7 @@ def test_far_outliers_do_not_flatten_the_picture():
 
 def test_groups_without_spread_are_drawn():
     spec = charts.projection([np.zeros(500), np.zeros(500)], [5, 5], ["a", "b"])
-    assert all(np.isfinite(value["y"]) for value in spec["layer"][0]["data"]["values"])
+    assert all(np.isfinite(value["y"]) for value in spec["datasets"]["curves"])
     assert charts.null(np.zeros(9), 0.0)["layer"]
 
 

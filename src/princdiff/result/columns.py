@@ -93,13 +93,15 @@ class ColumnFacts:
         """Rows of each group that count."""
         return rows_that_count(self.codes, self.weights, len(self.groups)).tolist()
 
-    def from_to(self, values: Sequence[float], texts: Sequence[str]) -> str:
-        """Figures of the groups, from what to what."""
+    def figures(self, feature: int, values: Sequence[float], share: bool = False) -> str:
+        """Figures of the groups, from what to what; digits that tell them apart only where they differ."""
+        differs = bool(self._selected[feature])
+        texts = (percentages if share else numbers)(values, differs)
         return from_to(values, texts, self.groups, self.rows)
 
-    def proportions(self, values: Sequence[float]) -> str:
-        """Proportions of the groups, from what to what."""
-        return self.from_to(values, percentages(values))
+    @cached_property
+    def _selected(self) -> NDArray[np.bool_]:
+        return self.features["selected"].to_numpy(bool)
 
     @cached_property
     def _arrays(self) -> dict[str, NDArray[np.float64]]:
@@ -217,10 +219,10 @@ def _described(
     part = coding.feature_levels[value - members.start]
     if facts.flags[value]:
         # Of zeros and ones, the ones.
-        shares = facts.proportions(facts.means(value))
+        shares = facts.figures(value, facts.means(value), share=True)
         moved = ChangePart(shares if part else f"1: {shares}")
     elif value in facts.changes and facts.changes[value].measure:
-        moved = ChangePart(_clearest(facts.changes[value], coding, facts.groups, facts.rows))
+        moved = ChangePart(_clearest(facts, value, coding))
     else:
         sized = coding.type != "ordered" and not _LOGARITHM.search(coding.column)
         moved = _moved(facts, value, kinds[value], sized)
@@ -252,7 +254,7 @@ def _category(coding: Coding, members: range, facts: ColumnFacts) -> _Descriptio
         # Two levels have one feature, a constant has one level.
         rest = np.maximum(1 - shares, 0.0)
         whole = level_effects(np.column_stack([rest, shares]), facts.codes, facts.weights)[1]
-        change = f"{unmistakable(names[0])}: {facts.proportions(shares[:, 0].tolist())}"
+        change = f"{unmistakable(names[0])}: {facts.figures(members[0], shares[:, 0].tolist(), share=True)}"
         return _Description(coding.type, "proportion", whole, [ChangePart(change)])
     single, whole = level_effects(shares, facts.codes, facts.weights)
     moved = np.array([level_clarity(level, facts.rows) for level in shares.T])
@@ -261,18 +263,16 @@ def _category(coding: Coding, members: range, facts: ColumnFacts) -> _Descriptio
     named = facts.alone[members.start : members.stop]
     # Levels that differ clearly; where none does, the one that moved most.
     shown = [level for level in order if named[level]][:_SHOWN_LEVELS] or [int(order[0])]
+    texts = [facts.figures(members[level], shares[:, level].tolist(), share=True) for level in shown]
     parts = [
-        ChangePart(
-            f"{before_figure(unmistakable(names[level]))} {facts.proportions(shares[:, level].tolist())}",
-            apart=", ",
-        )
-        for level in shown
+        ChangePart(f"{before_figure(unmistakable(names[level]))} {text}", apart=", ")
+        for level, text in zip(shown, texts, strict=True)
     ]
     return _Description(coding.type, "proportion", whole, parts)
 
 
 def _missing(facts: ColumnFacts, feature: int) -> ChangePart:
-    return ChangePart(f"missing {facts.proportions(facts.means(feature))}")
+    return ChangePart(f"missing {facts.figures(feature, facts.means(feature), share=True)}")
 
 
 def level_clarity(shares: NDArray[np.float64], rows: Sequence[float]) -> float:
@@ -281,22 +281,23 @@ def level_clarity(shares: NDArray[np.float64], rows: Sequence[float]) -> float:
     return 0.0 if apart is None else apart.clarity
 
 
-def _clearest(change: Change, coding: Coding, groups: Sequence[str] = (), rows: Sequence[float] = ()) -> str:
+def _clearest(facts: ColumnFacts, feature: int, coding: Coding) -> str:
     """What changed most clearly in a number."""
+    change = facts.changes[feature]
     if change.value is not None:
         ordered = coding.type == "ordered" and coding.levels is not None
         name = coding.levels[int(change.value)] if ordered and coding.levels else number(change.value)
-        return f"{unmistakable(name)}: {from_to(change.figures, percentages(change.figures), groups, rows)}"
-    return f"{change.measure} {from_to(change.figures, numbers(change.figures), groups, rows)}"
+        return f"{unmistakable(name)}: {facts.figures(feature, change.figures, share=True)}"
+    return f"{change.measure} {facts.figures(feature, change.figures)}"
 
 
 def _moved(facts: ColumnFacts, feature: int, kind: str, sized: bool) -> ChangePart:
     """A number: its means, in per cent too if it may be a size, or its deviations if the spread changed."""
     if kind == "spread":
         deviations = facts.deviations(feature)
-        return ChangePart(f"sd {facts.from_to(deviations, numbers(deviations))}")
+        return ChangePart(f"sd {facts.figures(feature, deviations)}")
     means = facts.means(feature)
-    text, percent = f"mean {facts.from_to(means, numbers(means))}", ""
+    text, percent = f"mean {facts.figures(feature, means)}", ""
     # Of a year, a temperature or a logarithm zero is no size, and a part of it means nothing.
     sized = sized and 0 <= facts.lowest[feature] <= _SIZED * min(means) and min(means) > 0
     if kind == "shift" and len(means) == 2 and sized:

@@ -407,7 +407,7 @@ class DifferenceResult(Saved):
         self._check_drawn(component=component, ax=ax)
         return result_plots.projection(self, component, ax)
 
-    def plot_contrast(self, name: str = "sharpest contrast", *, ax: Axes | None = None) -> Axes:
+    def plot_contrast(self, name: str | None = None, *, ax: Axes | None = None) -> Axes:
         """Draw the groups along one of the ``contrasts``."""
         from princdiff.show import result_plots
 
@@ -437,25 +437,12 @@ class DifferenceResult(Saved):
         self._check_drawn(component=component, top=top, ax=ax)
         return result_plots.weights(self, component, top, ax)
 
-    def plot_relations(self, *, top: int = 10, axes: Sequence[Axes] | None = None) -> NDArray[np.object_]:
-        """Draw the correlations of features that go together differently in each group, and the difference.
-
-        Parameters
-        ----------
-        top : int, default=10
-            How many features.
-        axes : sequence of Axes, optional
-            Where to draw: one more than there are groups.
-
-        Returns
-        -------
-        array of Axes of shape (n_groups + 1,)
-            Pairs that differ with control of the error are outlined in the last.
-        """
+    def plot_relations(self, *, top: int = 10, ax: Axes | None = None) -> Axes:
+        """Draw the correlations of ``top`` pairs in each group, those first that were shown to differ."""
         from princdiff.show import result_plots
 
-        self._check_drawn(top=top)
-        return result_plots.relations(self, top, axes)
+        self._check_drawn(top=top, ax=ax)
+        return result_plots.relations(self, top, ax)
 
     def plot_null(self, *, ax: Axes | None = None) -> Axes:
         """Draw the statistic of the relabellings, and the observed one."""
@@ -503,7 +490,7 @@ class DifferenceResult(Saved):
             component=parameters.Whole(0, len(self.divergences) - 1),
             top=parameters.Whole(1),
             feature=parameters.Text(empty=True),
-            name=parameters.Text(),
+            name=parameters.Either(parameters.Text(), None),
         )
 
     # Files.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from princdiff.show import notebook
+from princdiff.show.figures import bar_end
 from princdiff.show.html import CELL, named, page, piece, table, unbroken, visible
 from princdiff.show.plot_style import COLOURS
 from princdiff.words.readable_figures import some
@@ -172,7 +173,7 @@ def _chart(
 
 def _batches(result: BatchesResult) -> list[dict[str, Any]]:
     frame = result.frame
-    longest = max([*frame["effect"].dropna(), 1e-12])
+    longest = bar_end(frame["effect"], frame["differs"])
     rows = []
     for number, row in enumerate(frame.to_dict("records"), start=1):
         own = result.results.get(str(row["batch"]))

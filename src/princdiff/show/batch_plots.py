@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from princdiff.show.plot_style import new_axes, percent, shortened
+from princdiff.show.plot_style import COLOURS, add_legend, new_axes, percent, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,9 +37,9 @@ def effects_over_batches(result: BatchesResult, ax: Axes | None = None) -> Axes:
     if not math.isnan(result.band[1]):
         label = "parts of the reference"
         ax.axhspan(0.0, max(result.band[1], 0.0), color="0.88", zorder=0, label=label)
-    ax.plot(places, effect, color="C0", linewidth=1.2, zorder=2)
+    ax.plot(places, effect, color=COLOURS[0], linewidth=1.2, zorder=2)
     known = ~np.isnan(low)
-    ax.vlines(places[known], low[known], high[known], color="C0", alpha=0.5, zorder=2)
+    ax.vlines(places[known], low[known], high[known], color=COLOURS[0], alpha=0.5, zorder=2)
     differs = result.frame["differs"].to_numpy(bool)
     small = result.too_small.to_numpy(bool)
     if result.min_effect is not None:
@@ -47,20 +47,25 @@ def effects_over_batches(result: BatchesResult, ax: Axes | None = None) -> Axes:
             result.min_effect, color="0.4", linestyle="--", linewidth=1, zorder=1, label="smallest asked for"
         )
     for chosen, colour, label in (
-        (differs, "C3", "differs"),
+        (differs, COLOURS[1], "differs"),
         (small, "0.7", "p-value small, effect too small"),
         (~differs & ~small, "white", "no difference shown"),
     ):
-        # Without a rule for the effect nobody should read of one.
-        if chosen is not small or small.any():
+        if chosen.any():
             ax.scatter(
-                places[chosen], effect[chosen], s=36, color=colour, edgecolor="C0", zorder=3, label=label
+                places[chosen],
+                effect[chosen],
+                s=36,
+                color=colour,
+                edgecolor=COLOURS[0],
+                zorder=3,
+                label=label,
             )
     _name_batches(ax, result.frame["batch"])
     ax.set_ylim(bottom=0)
     ax.set_ylabel("effect (standard deviations)")
     ax.set_title(f"Batches against {result.reference}".replace("$", r"\$"), loc="left")
-    ax.legend(frameon=False, fontsize="small")
+    add_legend(ax)
     return ax
 
 
@@ -90,11 +95,11 @@ def column_over_batches(result: BatchesResult, values: pd.DataFrame, column: str
     ax.stairs(high, edges, baseline=low, fill=True, color="0.88", label="usual for its rows", zorder=0)
     ax.axhline(one.reference, color="0.4", linestyle="--", linewidth=1, label=shortened(result.reference, 24))
     value = values["value"].to_numpy(float)
-    ax.plot(places, value, color="C0", linewidth=1.2, zorder=2)
+    ax.plot(places, value, color=COLOURS[0], linewidth=1.2, zorder=2)
     differs = values["differs"].to_numpy(bool)
     short = (values["short"] != "").to_numpy()
     for chosen, colour, line, label in (
-        (differs & ~short, "C3", "-", "differs"),
+        (differs & ~short, COLOURS[1], "-", "differs"),
         (~differs & ~short, "white", "-", "no difference shown"),
         (short, "white", ":", "short batch"),
     ):
@@ -104,7 +109,7 @@ def column_over_batches(result: BatchesResult, values: pd.DataFrame, column: str
                 value[chosen],
                 s=36,
                 color=colour,
-                edgecolor="C0",
+                edgecolor=COLOURS[0],
                 linestyle=line,
                 zorder=3,
                 label=label,
@@ -114,7 +119,7 @@ def column_over_batches(result: BatchesResult, values: pd.DataFrame, column: str
     if one.is_share:
         ax.yaxis.set_major_formatter(percent)
     ax.set_title(shortened(column, 60), loc="left")
-    ax.legend(frameon=False, fontsize="small")
+    add_legend(ax)
     return ax
 
 

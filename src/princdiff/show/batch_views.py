@@ -34,10 +34,13 @@ def batches_lines(result: BatchesResult, screen: Screen, notes: Sequence[str] | 
     -------
     list of str
     """
+    # Here, not above: a message about a mistyped option must not wait for NumPy.
+    from princdiff.show.figures import bar_end
+
     lines = [screen.bold(line) for line in screen.prose(result.headline)]
     frame = result.frame.tail(_LINES)
     earlier = len(result.frame) - len(frame)
-    largest = max([*frame["effect"].dropna(), *[edge for edge in result.band if edge == edge], 1e-12])
+    longest = bar_end(frame["effect"], frame["differs"])
     width = max(8, min(30, screen.width // 4))
     marks = [
         "; ".join(filter(None, ["differs" if differs else "too small" if small else "", short and "short"]))
@@ -51,7 +54,7 @@ def batches_lines(result: BatchesResult, screen: Screen, notes: Sequence[str] | 
         TextColumn("batch", names),
         TextColumn("rows", [str(rows) for rows in frame["rows"]], right=True),
         TextColumn("effect", [f"{effect:.2f}" for effect in frame["effect"]], right=True),
-        TextColumn("", [bar(effect / largest, width, screen.drawn) for effect in frame["effect"]]),
+        TextColumn("", [bar(effect / longest, width, screen.drawn) for effect in frame["effect"]]),
         TextColumn("adjusted p", [f"{pvalue:.2g}" for pvalue in frame["adjusted"]], right=True),
         TextColumn("", marks),
         TextColumn("columns", [shorten(printable(", ".join(names)), room) for names in frame["columns"]]),

@@ -20,6 +20,7 @@ from princdiff.show.vega import (
     group_curves,
     group_dash,
     hover_strips,
+    labels,
     layered_chart,
     rounded,
     tooltips,
@@ -54,7 +55,7 @@ def projection(quantiles: list[NDArray[np.float64]], rows: list[int], names: lis
     levels = (np.arange(len(quantiles[0])) + 0.5) / len(quantiles[0])
     curves, strips = (
         [],
-        [{"x": rounded(a), "x2": rounded(b), "at": rounded((a + b) / 2, 3)} for a, b in pairwise(grid)],
+        [{"x": rounded(a), "x2": rounded(b), "at": rounded((a + b) / 2, 3)} for a, b in pairwise(grid[::2])],
     )
     for index, (points, density) in enumerate(zip(quantiles, densities, strict=True)):
         curves += [
@@ -62,22 +63,23 @@ def projection(quantiles: list[NDArray[np.float64]], rows: list[int], names: lis
         ]
         for strip in strips:
             below = np.interp((strip["x"] + strip["x2"]) / 2, points, levels, left=0.0, right=1.0)
-            strip[f"g{index}"] = f"{100 * below:.0f} % of its rows lie below"
+            strip[f"g{index}"] = f"{100 * below:.0f} %"
     medians = [{"x": rounded(np.median(points)), "group": index} for index, points in enumerate(quantiles)]
     horizontal = x_axis("x", "score", domain=[rounded(grid[0]), rounded(grid[-1])])
     vertical = {"field": "y", "type": "quantitative", "axis": None}
-    return layered_chart(
+    chart = layered_chart(
         [
-            *group_curves({"values": curves}, horizontal, vertical, len(names)),
+            *group_curves({"name": "curves"}, horizontal, vertical, len(names)),
             {
                 "data": {"values": medians},
                 "transform": SHOWN,
                 "mark": {"type": "rule", "strokeWidth": 1.5, "strokeDash": [2, 3]},
                 "encoding": {"x": {"field": "x", "type": "quantitative"}, "color": group_colour(len(names))},
             },
-            hover_strips(strips, {"at": "score"}, names),
+            hover_strips(strips, {"at": "score"}, [f"{label}, rows below" for label in labels(names)]),
         ],
     )
+    return {**chart, "datasets": {"curves": curves}}
 
 
 def pictures(names: list[str]) -> dict[str, Spec]:
@@ -133,7 +135,7 @@ def number(names: list[str]) -> Spec:
         [
             *group_curves({"name": "steps"}, across, vertical, len(names), "step-after"),
             *(whiskers[1:] if many else whiskers),
-            hover_strips({"name": "bins"}, {"range": "value"}, names),
+            hover_strips({"name": "bins"}, {"range": "value"}, labels(names)),
         ],
         height=160,
     )

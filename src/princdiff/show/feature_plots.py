@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
@@ -16,7 +15,6 @@ from princdiff.findings import ChangePart
 from princdiff.show.figures import MOST_BARS
 from princdiff.show.plot_style import (
     COLOURS,
-    LEGEND_ROWS,
     LONGEST_GROUP,
     add_legend,
     fill_opacity,
@@ -30,6 +28,7 @@ from princdiff.show.screen import clipped
 from princdiff.words.readable_figures import percentages
 
 _LONGEST_CHANGE = 48
+_PAIRED_NAME = 20
 
 
 @with_shared_docs
@@ -86,7 +85,7 @@ def histograms(
     ax.set_ylabel("share of rows")
     ax.yaxis.set_major_formatter(FuncFormatter(percent))
     ax.spines[["top", "right"]].set_visible(False)
-    add_legend(ax, len(shares))
+    add_legend(ax)
     return ax
 
 
@@ -150,7 +149,7 @@ def bars(
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
     set_title(ax, shortened(name))
-    add_legend(ax, len(groups) if len(groups) <= 2 else LEGEND_ROWS + 1)
+    add_legend(ax, beside=True)
     return ax
 
 
@@ -161,6 +160,7 @@ def sizes(
     selected: ArrayLike,
     *,
     changes: Sequence[Sequence[ChangePart]] | None = None,
+    intervals: Sequence[str] = (),
     ax: Axes | None = None,
 ) -> Axes:
     """Draw how much columns differ, in standard deviations, with what changed beside each bar.
@@ -175,6 +175,8 @@ def sizes(
         Columns that differ; the others are grey.
     changes : list of lists of ChangePart, optional
         What changed in each, part by part.
+    intervals : list of str, optional
+        The difference of each in its unit, with its interval, or "".
     {ax}
 
     Returns
@@ -190,12 +192,15 @@ def sizes(
     """
     lengths, chosen = np.asarray(effects, dtype=float), np.asarray(selected, dtype=bool)
     rows = np.arange(len(lengths))
-    ax = new_axes(ax, (7.4, 1.0 + 0.32 * max(len(rows), 2)))
+    lines = 2 if any(intervals) else 1
+    ax = new_axes(ax, (7.0, 1.0 + 0.16 * (1 + lines) * max(len(rows), 2)))
     ax.barh(rows, lengths, height=0.65, color=np.where(chosen, COLOURS[0], "0.75"))
     longest = lengths.max(initial=0.0) or 1.0
     for row, length in zip(rows, lengths, strict=True):
         text = clipped(changes[int(row)], _LONGEST_CHANGE) if changes is not None else ""
-        text = shortened(text, _LONGEST_CHANGE)
+        text = "\n".join(
+            filter(None, [shortened(text, _LONGEST_CHANGE), *intervals[int(row) : int(row) + 1]])
+        )
         ax.annotate(text, (length, row), xytext=(5, 0), textcoords="offset points", va="center", size="small")
     # Room for what changed beyond the longest bar.
     ax.set_xlim(0, longest * (2.0 if changes is not None else 1.05))
@@ -208,80 +213,55 @@ def sizes(
     return ax
 
 
+@with_shared_docs
 def correlations(
-    names: Sequence[str],
-    matrices: Mapping[str, NDArray[np.float64]],
+    pairs: Sequence[tuple[str, str]],
+    values: Mapping[str, ArrayLike],
     *,
-    marked: Collection[tuple[int, int]] = (),
-    axes: Sequence[Axes] | None = None,
-) -> NDArray:
-    """Draw a triangle of correlations for each group and one of how far they lie apart.
+    selected: ArrayLike = True,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the correlation of each pair in each group, a line for each pair.
 
     Parameters
     ----------
-    names : list of str
-        Features.
-    matrices : dict from group to array of shape (n_features, n_features)
+    pairs : list of pairs of str
+        Names; the first pair is drawn at the top.
+    values : dict from group to array of shape (n_pairs,)
         Correlations; NaN where not known.
-    marked : collection of (int, int)
-        Pairs that differ: outlined in the last triangle.
-    axes : sequence of Axes, optional
-        Where to draw: one more than there are groups.
+    selected : bool array of shape (n_pairs,)
+        Pairs that were shown to differ; the dots of the others are hollow.
+    {ax}
 
     Returns
     -------
-    array of Axes of shape (n_groups + 1,)
+    Axes
 
     Examples
     --------
-    >>> one, other = np.array([[1, 0.8], [0.8, 1]]), np.array([[1, -0.2], [-0.2, 1]])
-    >>> axes = correlations(["height", "weight"], {"a": one, "b": other}, marked=[(0, 1)])
-    >>> [ax.get_title() for ax in axes]
-    ['a', 'b', 'b minus a']
+    >>> ax = correlations([("height", "weight")], {"a": [0.8], "b": [-0.2]})
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['height, weight']
     """
-    groups = list(matrices)
-    stacked = np.array([matrices[group] for group in groups], dtype=float)
-    if axes is None:
-        import matplotlib.pyplot as plt
-
-        side = 1.0 + 0.42 * len(names)
-        longest = 0.07 * min(max(map(len, names)), LONGEST_GROUP)
-        size = (0.9 + longest + side * (len(groups) + 1), side + 0.7 * longest + 0.4)
-        axes = plt.subplots(1, len(groups) + 1, figsize=size, layout="constrained")[1]
-    panels = np.asarray(axes, dtype=object).ravel()
-    two = len(groups) == 2
-    apart = stacked[1] - stacked[0] if two else stacked.max(axis=0) - stacked.min(axis=0)
-    titles = [shortened(group, LONGEST_GROUP) for group in groups]
-    titles.append(f"{titles[1]} minus {titles[0]}" if two else "largest difference")
-    drawn = None
-    for number, (ax, matrix) in enumerate(zip(panels, [*stacked, apart], strict=True)):
-        drawn = _triangle(ax, matrix, names, labelled=number == 0)
-        ax.set_title(titles[number], fontsize="medium")
-    for first, second in marked:
-        low, high = sorted((first, second))
-        panels[-1].add_patch(
-            Rectangle((low - 0.48, high - 1.48), 0.96, 0.96, fill=False, linewidth=2, edgecolor="0.1")
-        )
-    panels[-1].figure.colorbar(drawn, ax=list(panels), shrink=0.7, label="correlation")
-    return panels
-
-
-def _triangle(ax: Axes, matrix: NDArray[np.float64], names: Sequence[str], labelled: bool) -> Any:
-    """Correlations below the diagonal: columns are all features but the last, rows all but the first."""
-    below = np.where(np.tri(len(names), k=-1) > 0, matrix, np.nan)[1:, :-1]
-    unknown = np.where(np.tri(len(names) - 1) > 0, 0.04, np.nan)
-    ax.imshow(unknown, cmap="Greys", vmin=0, vmax=1)
-    drawn = ax.imshow(below, cmap="RdBu_r", vmin=-1, vmax=1)
-    for row, column in np.argwhere(np.isfinite(below)):
-        value = below[row, column]
-        shade = "white" if abs(value) > 0.6 else "0.1"
-        ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=shade, fontsize="x-small")
-    labels = [shortened(str(name), LONGEST_GROUP) for name in names]
-    ax.set_xticks(range(len(names) - 1), labels[:-1], rotation=45, ha="right", rotation_mode="anchor")
-    ax.set_yticks(range(len(names) - 1), labels[1:] if labelled else [""] * (len(names) - 1))
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-    return drawn
+    ax = new_axes(ax, (7.0, 1.2 + 0.32 * max(len(pairs), 2)))
+    places = np.arange(len(pairs))
+    known = np.array([np.asarray(own, dtype=float) for own in values.values()])
+    chosen = np.broadcast_to(np.asarray(selected, dtype=bool), len(pairs))
+    ax.axvline(0, color="0.8", linewidth=0.8, zorder=0)
+    ax.hlines(places, np.nanmin(known, axis=0), np.nanmax(known, axis=0), color="0.8", linewidth=3, zorder=1)
+    for index, (group, own) in enumerate(zip(values, known, strict=True)):
+        colour = group_style(index)["color"]
+        faces = [colour if yes else "white" for yes in chosen]
+        ax.scatter(own, places, s=45, c=faces, edgecolor=colour, linewidth=1.5, zorder=2)
+        ax.scatter([], [], s=45, color=colour, label=shortened(group, LONGEST_GROUP))
+    ax.set_yticks(places, [", ".join(shortened(name, _PAIRED_NAME) for name in pair) for pair in pairs])
+    ax.set_xlim(-1.03, 1.03)
+    ax.invert_yaxis()
+    ax.set_xlabel("correlation" if chosen.all() else "correlation (hollow: no difference shown)")
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    add_legend(ax, beside=True)
+    return ax
 
 
 def densities_by_group(
@@ -376,5 +356,5 @@ def differences_before_and_after(
     ax.set_xlim(left=-0.02)
     ax.set_xlabel("standardised difference of the groups")
     ax.spines[["top", "right"]].set_visible(False)
-    add_legend(ax, 2)
+    add_legend(ax, beside=True)
     return ax

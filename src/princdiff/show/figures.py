@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from princdiff.result.parts import GroupReference
 
 MOST_BARS = 4
 """With more groups, points stand in for bars: bars side by side would be hairlines."""
@@ -15,6 +19,8 @@ _MOST_POINTS = 1000
 _FEWEST_BINS, _MOST_BINS = 8, 24
 # Beyond the relabellings by this many times their range, the observed statistic is pointed to, not drawn.
 _FAR = 1.5
+# A bar of what may be chance ends here, beside the largest of them.
+_CHANCE_ROOM = 2.0
 
 
 def curves(
@@ -91,6 +97,32 @@ def null_edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
     if high - low <= 1e-9 * max(1.0, abs(high)):
         low, high = low - 0.5, high + 0.5
     return np.linspace(low, high, int(np.clip(np.sqrt(len(values)) * 1.5, _FEWEST_BINS, _MOST_BINS)) + 1)
+
+
+def bar_end(effects: ArrayLike, selected: ArrayLike) -> float:
+    """Size at which a bar is full: the largest that was shown; what may be chance never fills its bar.
+
+    Examples
+    --------
+    >>> bar_end([0.8, 0.2], [True, False]), bar_end([0.2, 0.1], [False, False])
+    (0.8, 0.4)
+    """
+    sizes, shown = np.nan_to_num(np.asarray(effects, dtype=float)), np.asarray(selected, dtype=bool)
+    largest, chance = sizes[shown].max(initial=0.0), sizes[~shown].max(initial=0.0)
+    return float(max(largest, _CHANCE_ROOM * chance)) or 1.0
+
+
+def centred(groups: Sequence[GroupReference]) -> list[NDArray[np.float64]]:
+    """Quantiles of the scores of each group, less the mean score of all rows."""
+    rows = [float(group.rows) for group in groups]
+    middle = np.average([group.quantiles.mean() for group in groups], weights=rows)
+    return [group.quantiles - middle for group in groups]
+
+
+def upper_group(component: dict[str, GroupReference]) -> int | None:
+    """Of two groups the one with the higher scores; with more, weights belong to none."""
+    medians = [float(np.median(group.quantiles)) for group in component.values()]
+    return int(np.argmax(medians)) if len(medians) == 2 else None
 
 
 def is_far(values: NDArray[np.float64], observed: float) -> bool:

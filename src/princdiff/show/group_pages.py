@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from princdiff.result.groups import LEVEL, REST
 from princdiff.show import notebook
+from princdiff.show.figures import bar_end
 from princdiff.show.html import CELL, NUMBER, meter, named, page, piece, table, unbroken, visible
 from princdiff.show.plot_style import new_axes, shortened
 from princdiff.words import wording
@@ -95,7 +96,7 @@ def _shaded(
 def groups_html(result: GroupsResult) -> str:
     """The answer and the table of comparisons, for a notebook."""
     heads = [("groups", CELL), ("effect", f"{CELL};white-space:nowrap"), ("adjusted p", NUMBER)]
-    longest = _largest(result.table["effect"].to_numpy(float))
+    longest = bar_end(result.table["effect"], result.table["differs"])
     rows = [
         (
             escape(row["title"]),
@@ -133,7 +134,7 @@ def groups_page(result: GroupsResult) -> str:
         else f"{len(result.groups)} groups, each against the rest",
         headline=unbroken(result.headline),
         comparisons=comparisons,
-        longest=_largest(result.table["effect"].to_numpy(float)),
+        longest=bar_end(result.table["effect"], result.table["differs"]),
         matrix=_page_matrix(result, comparisons),
         names=[named(name) for name in effects.columns],
         anchors=[row["anchor"] for row in comparisons],

@@ -28,6 +28,7 @@ SOFT = "opacity:0.75;font-size:0.9em"
 _NOT_NAMED = "#8d99a5"
 _BIDI = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f")
 _TOGETHER = re.compile(r" (?=[%=])|(?<=[→=]) ")
+_MINUS = re.compile(r"(?<![\w.-])-(?=\d)")
 
 
 def visible(text: object) -> str:
@@ -45,14 +46,16 @@ def visible(text: object) -> str:
 
 
 def unbroken(text: object) -> str:
-    r"""Text in which "85 %" and "→ 32 %" stay in one line.
+    r"""Text in which "85 %" and "→ 32 %" stay in one line, with minus signs before numbers.
 
     Examples
     --------
     >>> unbroken("sex (85 % → 32 %)").split(" ")
     ['sex', '(85\xa0%', '→\xa032\xa0%)']
+    >>> unbroken("from 2024-01 to -5")[-2:] == "\u22125"
+    True
     """
-    return _TOGETHER.sub("\u00a0", visible(text))
+    return _MINUS.sub("\u2212", _TOGETHER.sub("\u00a0", visible(text)))
 
 
 def named(text: object) -> str:

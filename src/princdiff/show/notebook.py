@@ -8,6 +8,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from princdiff.show.figures import bar_end
 from princdiff.show.html import CELL, NUMBER, SOFT, meter, piece, table
 from princdiff.words import on_directions, wording
 
@@ -54,7 +55,7 @@ def _columns(result: DifferenceResult) -> str:
     heads = [("column", CELL), ("kind", f"{CELL};white-space:nowrap"), ("what changed", CELL)]
     heads += [("size", f"{CELL};white-space:nowrap")]
     heads += [("adjusted p", NUMBER)] * tested + [("differs", CELL)] * named
-    longest = max(float(shown["effect"].max()), 1e-9)
+    longest = bar_end(result.columns["effect"], result.columns["selected"])
     rows = [
         [
             *(escape(str(row[name])) for name in ("column", "kind", "change")),

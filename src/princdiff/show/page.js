@@ -8,7 +8,7 @@
   // The first pictures
 
   const cards = data.leading.columns.map((column) => {
-    const title = make("a", { href: linkTo(columns.name[column]), dir: "auto", title: columns.name[column] }, columns.name[column]);
+    const title = make("a", { href: linkTo(columns.name[column]), dir: "auto", title: columns.name[column] }, ...report.breakable(columns.name[column]));
     return card(title, columns.change[column], pictures.ofColumn(column, null, "card"));
   });
   for (const place of data.leading.pairs) {

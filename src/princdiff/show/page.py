@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
+from numpy.typing import NDArray
 
 from princdiff.result.rows import SIDES_IN_WORDS, cell
 from princdiff.show import charts, vega
-from princdiff.show.figures import visible_range
+from princdiff.show.figures import centred, visible_range
 from princdiff.show.html import named, page, shipped, unbroken, visible
 from princdiff.show.page_data import group_labels, leading, page_data
 from princdiff.show.plot_style import COLOURS
 from princdiff.words import on_directions, on_pairs, wording
+from princdiff.words.readable_figures import numbers
 
 if TYPE_CHECKING:
     from princdiff.result import DifferenceResult
@@ -200,12 +202,10 @@ def _projections(result: DifferenceResult, names: list[str]) -> list[dict[str, A
     captions = []
     for number, component in enumerate(result.reference.components):
         members = [component[group] for group in result.groups]
-        quantiles = [group.quantiles for group in members]
+        quantiles = centred(members)
         low, high = visible_range(quantiles, [group.rows for group in members])
         lost = max(float(np.mean((points < low) | (points > high))) for points in quantiles)
-        medians = [
-            (name, _minus(f"{np.median(points):.3g}")) for name, points in zip(names, quantiles, strict=True)
-        ]
+        medians = _medians(names, quantiles)
         captions.append(
             {
                 "medians": medians,
@@ -220,6 +220,11 @@ def _projections(result: DifferenceResult, names: list[str]) -> list[dict[str, A
     return captions
 
 
+def _medians(names: list[str], quantiles: list[NDArray[np.float64]]) -> list[tuple[str, str]]:
+    texts = numbers([float(np.median(points)) for points in quantiles])
+    return [(name, _minus(text)) for name, text in zip(names, texts, strict=True)]
+
+
 _CONTRASTS = {
     on_directions.SHARPEST: "It has the largest difference relative to the variance along it",
     on_directions.SUM: "All numbers count alike in it",
@@ -232,10 +237,8 @@ def _contrast(result: DifferenceResult, names: list[str]) -> dict[str, Any]:
     if part is None:
         return {}
     order = [place for place in np.argsort(-np.abs(part.weights), kind="stable") if part.weights[place] != 0]
-    medians = [
-        (name, _minus(f"{np.median(part.groups[group].quantiles):.3g}"))
-        for name, group in zip(names, result.groups, strict=True)
-    ]
+    members = [part.groups[group] for group in result.groups]
+    medians = _medians(names, centred(members))
     return {
         "name": part.name,
         "about": _CONTRASTS[part.name],

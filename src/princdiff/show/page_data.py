@@ -15,6 +15,7 @@ import pandas as pd
 
 from princdiff.findings import Reason
 from princdiff.show import charts, vega
+from princdiff.show.figures import bar_end, centred, upper_group
 from princdiff.show.html import named, unbroken, visible
 from princdiff.tables.encoding import feature_names
 from princdiff.words import on_directions, on_pairs, readable_figures, wording
@@ -22,7 +23,6 @@ from princdiff.words.readable_figures import from_to, numbers, percentages
 
 if TYPE_CHECKING:
     from princdiff.result import DifferenceResult
-    from princdiff.result.parts import GroupReference
 
 # Means and standard deviations (one pair a group) that the page keeps; the leading columns come first.
 _MOST_MOMENTS = 24_000
@@ -65,7 +65,7 @@ def page_data(result: DifferenceResult, beside: DifferenceResult | None = None) 
         "scales": _scales(result, beside, rows),
         "pairs": _pairs(result),
         "leading": leading(result),
-        "upper": [_upper_group(component) for component in result.reference.components],
+        "upper": [upper_group(component) for component in result.reference.components],
         "pictures": charts.pictures(groups),
         "charts": _charts(result, groups),
     }
@@ -194,7 +194,7 @@ def _histograms(result: DifferenceResult, rows: list[int]) -> dict[str, Any]:
 def _scales(result: DifferenceResult, beside: DifferenceResult | None, rows: list[int]) -> dict[str, Any]:
     """Ends of the scales of this report and another: sizes, and pictures of features by their place."""
     if beside is None:
-        return {"effect": 0, "features": {}}
+        return {"effect": _bar_end(result), "features": {}}
     both = [result, beside]
     shares = [_largest_shares(one) for one in both]
     ends: dict[str, Any] = {}
@@ -207,8 +207,11 @@ def _scales(result: DifferenceResult, beside: DifferenceResult | None, rows: lis
             x = [min(float(own.edges[0]) for own in drawn), max(float(own.edges[-1]) for own in drawn)]
             top = max(float(np.max(values)) for own in drawn for values in own.shares.values())
             ends[str(place)] = {"x": charts.rounded(x), "top": round(top, _DIGITS)}
-    largest = max(float(np.nanmax(one.columns["effect"].to_numpy(float), initial=0.0)) for one in both)
-    return {"effect": round(largest, _DIGITS), "features": ends}
+    return {"effect": max(map(_bar_end, both)), "features": ends}
+
+
+def _bar_end(result: DifferenceResult) -> float:
+    return round(bar_end(result.columns["effect"], result.columns["selected"]), _DIGITS)
 
 
 def _largest_shares(result: DifferenceResult) -> dict[str, float]:
@@ -233,12 +236,6 @@ def _pairs(result: DifferenceResult) -> list[dict[str, Any]]:
     ]
 
 
-def _upper_group(component: dict[str, GroupReference]) -> int | None:
-    """Of two groups the one with the higher scores; with more, weights belong to none."""
-    medians = [float(np.median(group.quantiles)) for group in component.values()]
-    return int(np.argmax(medians)) if len(medians) == 2 else None
-
-
 def leading(result: DifferenceResult) -> dict[str, Any]:
     """What the first pictures show: what the headline names.
 
@@ -250,7 +247,7 @@ def leading(result: DifferenceResult) -> dict[str, Any]:
     frame = result.columns.reset_index(drop=True)
     shown = bool(result.pvalue <= wording.LEVEL)
     alone = frame.index[frame["differs"] == Reason.ALONE].tolist() if shown else []
-    pairs = list(range(min(_LEADING_PAIRS, len(on_pairs.selected_relations(result))))) if shown else []
+    pairs = list(range(min(_LEADING_PAIRS, len(on_pairs.named_pairs(result))))) if shown else []
     if alone:
         # With many rows a difference of correlations can be certain and too small to be seen.
         changes = on_pairs.named_pairs(result)["change"].tolist() if pairs else []
@@ -266,14 +263,12 @@ def _charts(result: DifferenceResult, names: list[str]) -> dict[str, Any]:
     for index, component in enumerate(result.reference.components):
         members = [component[group] for group in result.groups]
         specs[f"projection-{index}"] = charts.projection(
-            [group.quantiles for group in members], [group.rows for group in members], names
+            centred(members), [group.rows for group in members], names
         )
     other = on_directions.second_contrast(result)
     if other is not None:
         members = [other.groups[group] for group in result.groups]
-        specs["contrast"] = charts.projection(
-            [group.quantiles for group in members], [group.rows for group in members], names
-        )
+        specs["contrast"] = charts.projection(centred(members), [group.rows for group in members], names)
     if len(result.null) and np.isfinite(result.null).all():
         specs["null"] = charts.null(result.null, result.statistic)
     if result.test.name == "split" and len(result.test.split_pvalues) > 1:

@@ -122,7 +122,8 @@ report.pictures = (function () {
     const lines = own.map((feature) => ({ name: levelName(column, feature), values: features.mean.map((values) => values[feature]) }));
     const change = (line) => Math.max(...line.values) - Math.min(...line.values);
     lines.sort((one, other) => change(other) - change(one));
-    const most = MOST_LEVELS[size];
+    // In a card bars of many groups would be far taller than the curves beside them.
+    const most = size === "card" ? Math.max(2, Math.floor((2 * MOST_LEVELS.card) / Math.max(2, data.groups.length))) : MOST_LEVELS[size];
     if (lines.length > most + 1) {
       const rest = lines.splice(most);
       const sum = data.groups.map((_, group) => rest.reduce((total, line) => total + line.values[group], 0));

@@ -8,15 +8,14 @@ report.table = (function () {
   const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
   const state = { key: null, sign: -1, shown: STEP, rows: [], column: null, feature: null, open: new Set(), all: false };
   const known = (values) => values.some((value) => value !== null);
-  const largest = columns.effect.reduce((most, size) => Math.max(most, size || 0), data.scales.effect) || 1;
   const differs = columns.differs.map((how) => how || "–");
   const kinds = columns.kind.map((kind) => (kind === "-" ? "–" : kind));
   // Of a single feature the column says everything.
   const unfolds = columns.width.map((width) => width > 1);
 
-  function sizeCell(cell, size) {
-    const bar = make("i");
-    bar.style.width = (100 * Math.max(0, size || 0)) / largest + "%";
+  function sizeCell(cell, size, certain) {
+    const bar = make("i", { class: certain ? "" : "unsure" });
+    bar.style.width = Math.min(100, (100 * Math.max(0, size || 0)) / data.scales.effect) + "%";
     cell.append(make("span", { class: "meter", "aria-hidden": "true" }, bar), size === null ? "–" : size.toFixed(2) + "\u00a0sd");
   }
 
@@ -133,7 +132,7 @@ report.table = (function () {
   }
 
   function nameButton(text) {
-    return make("button", { type: "button", class: "choose", title: text, dir: "auto" }, text);
+    return make("button", { type: "button", class: "choose", title: text, dir: "auto" }, ...report.breakable(text));
   }
 
   function line(name, entry, attributes, chosen) {
@@ -146,7 +145,7 @@ report.table = (function () {
         cell.append(make("span", { class: "lines", title: entry.change }, entry.change));
         if (entry.interval) cell.append(make("span", { class: "interval" }, entry.interval));
       }
-      else if (column.key === "effect") sizeCell(cell, entry.effect);
+      else if (column.key === "effect") sizeCell(cell, entry.effect, entry.selected !== "–");
       else if (column.key === "pvalue") cell.textContent = pvalue(entry.pvalue);
       else cell.textContent = entry.selected;
       element.append(cell);

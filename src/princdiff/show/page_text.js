@@ -63,6 +63,12 @@ const report = (function () {
     return element;
   }
 
+  // A long name without its middle: such names tend to differ at their ends.
+  const middled = (text, most = 38) => (text.length <= most ? text : text.slice(0, most / 2).trimEnd() + "…" + text.slice(1 - most / 2).trimStart());
+
+  // A long name breaks between its parts, as in body_mass_g, and within a word only where that is too long.
+  const breakable = (text) => middled(text).split(/(?<=[_./:-])(?=[^_./:-])/).flatMap((part, place) => (place ? [make("wbr"), part] : [part]));
+
   const featureName = (feature) => features.name[feature] ?? columns.name[features.column[feature]];
   const isProportion = (feature) => features.kind[feature] !== "number";
   // Features of a column, and what each has for itself: that of the column where it is the only one.
@@ -72,5 +78,5 @@ const report = (function () {
     return entry ? entry[key] : columns[key][features.column[feature]];
   }
 
-  return { data, columns, features, number, percent, percents, pvalue, find, make, featureName, isProportion, members, own };
+  return { data, columns, features, number, percent, percents, pvalue, find, make, breakable, featureName, isProportion, members, own };
 })();

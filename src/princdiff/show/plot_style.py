@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import math
+from typing import Any
 
 from matplotlib.axes import Axes
 
@@ -13,7 +14,9 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 _DASHES = ("-", "--", ":")
 _LONGEST_NAME = 32
 LONGEST_GROUP = 24
-LEGEND_ROWS = 6
+LEGEND_ROWS = 4
+# Height of a line of the legend, beside that of what is drawn.
+_LEGEND_ROOM = 0.12
 
 
 def new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
@@ -45,14 +48,19 @@ def group_style(index: int) -> dict[str, Any]:
     }
 
 
-def add_legend(ax: Axes, count: int, loc: Literal["best", "upper left"] = "best") -> None:
-    """A legend in the picture, or beside it where many groups would cover the picture."""
-    if count <= LEGEND_ROWS:
-        ax.legend(frameon=False, loc=loc)
+def add_legend(ax: Axes, *, beside: bool = False) -> None:
+    """A legend above what is drawn, where room is made for it, or beside the picture: never over the data."""
+    _, labels = ax.get_legend_handles_labels()
+    if beside or len(labels) > LEGEND_ROWS:
+        columns = 1 + len(labels) // 16
+        ax.legend(
+            frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize="small", ncols=columns
+        )
         return
-    ax.legend(
-        frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize="small", ncols=1 + count // 16
-    )
+    across = 1 if len(labels) == 1 or max(map(len, labels)) > LONGEST_GROUP + 12 else 2
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high + _LEGEND_ROOM * math.ceil(len(labels) / across) * (high - low))
+    ax.legend(frameon=False, loc="upper left", fontsize="small", ncols=across)
 
 
 def set_title(ax: Axes, title: str) -> None:

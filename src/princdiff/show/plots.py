@@ -13,7 +13,6 @@ from princdiff.data.shared_docs import with_shared_docs
 from princdiff.show import figures
 from princdiff.show.plot_style import (
     COLOURS,
-    LEGEND_ROWS,
     LONGEST_GROUP,
     add_legend,
     fill_opacity,
@@ -23,8 +22,8 @@ from princdiff.show.plot_style import (
     shortened,
 )
 
-# Height of a line of the legend, beside the tallest curve, and groups up to which it is above the curves.
-_LEGEND_ROOM, _FEW_GROUPS = 0.13, 3
+# Positive and negative weights where there are more than two groups to which they could belong.
+_UNSIDED = ("0.35", "0.7")
 
 
 @with_shared_docs
@@ -73,14 +72,11 @@ def projection(
         level = -tallest * 0.045 * (index + 1)
         colour = COLOURS[index % len(COLOURS)]
         ax.plot(members, np.full(len(members), level), "|", color=colour, alpha=0.5, markersize=5)
-    # The legend of a few groups has room above the curves; that of more is beside them.
-    inside = len(names) <= _FEW_GROUPS
-    room = _LEGEND_ROOM * len(names) if inside else 0.0
-    ax.set_ylim(-tallest * 0.045 * (len(names) + 1), tallest * (1.08 + room))
+    ax.set_ylim(-tallest * 0.045 * (len(names) + 1), 1.08 * tallest)
     ax.set_xlabel(xlabel)
     ax.set_yticks([])
     ax.spines[["left", "top", "right"]].set_visible(False)
-    add_legend(ax, len(names) if inside else LEGEND_ROWS + 1, loc="upper left")
+    add_legend(ax)
     return ax
 
 
@@ -91,6 +87,7 @@ def weights(
     *,
     shares: ArrayLike | None = None,
     top: int = 15,
+    upper: int | None = 1,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the largest weights of a direction, with sign, and each feature's share of the difference.
@@ -105,6 +102,8 @@ def weights(
         Share of each feature, written beside its bar.
     top : int
         How many features.
+    upper : {{0, 1}} or None, default=1
+        Which of two groups has the higher scores: positive weights have its colour. None: more than two.
     {ax}
 
     Returns
@@ -123,7 +122,8 @@ def weights(
     order = order[direction[order] != 0]
     ax = new_axes(ax, (6.4, 0.8 + 0.28 * max(len(order), 3)))
     rows = np.arange(len(order))
-    colours = [COLOURS[0] if direction[j] > 0 else COLOURS[1] for j in order]
+    pair = _UNSIDED if upper is None else (COLOURS[upper], COLOURS[1 - upper])
+    colours = [pair[0] if direction[j] > 0 else pair[1] for j in order]
     ax.barh(rows, direction[order], color=colours, height=0.7)
     if shares is not None:
         _write_shares(ax, rows, direction[order], np.asarray(shares)[order])
@@ -199,7 +199,7 @@ def quantile_densities(
         ax.set_xlabel("projection (grey: differences of quantiles)")
     ax.set_yticks([])
     ax.spines[["left", "top", "right"]].set_visible(False)
-    add_legend(ax, len(quantiles))
+    add_legend(ax)
     set_title(ax, title)
     return ax
 
@@ -260,7 +260,7 @@ def null_distribution(null: ArrayLike, observed: float, pvalue: float, *, ax: Ax
         ax.set_xlim(null.min() - 0.1 * spread, edge)
         height = 0.5 * ax.get_ylim()[1]
         ax.annotate(
-            "far out there",
+            "off this scale",
             (edge, height),
             xytext=(edge - 0.28 * spread, height),
             arrowprops={"arrowstyle": "-|>", "color": COLOURS[1], "linewidth": 2},
@@ -274,7 +274,7 @@ def null_distribution(null: ArrayLike, observed: float, pvalue: float, *, ax: Ax
     ax.set_xlabel("statistic")
     ax.set_ylabel("permutations")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False)
+    add_legend(ax)
     return ax
 
 
@@ -316,7 +316,7 @@ def sparsity_path(
     ax.set_xlabel("number of features")
     ax.set_ylabel("divergence")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False)
+    add_legend(ax)
     return ax
 
 
@@ -353,5 +353,5 @@ def scatter(projected: ArrayLike, groups: ArrayLike, *, ax: Axes | None = None) 
     ax.set_xlabel("component 1")
     ax.set_ylabel("component 2")
     ax.spines[["top", "right"]].set_visible(False)
-    add_legend(ax, len(np.unique(groups)))
+    add_legend(ax, beside=True)
     return ax

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from princdiff.show import feature_plots, plot_style, plots
+from princdiff.show.figures import centred, upper_group
 from princdiff.words import on_directions, on_pairs, readable_figures, wording
 
 if TYPE_CHECKING:
@@ -23,8 +24,9 @@ def projection(result: DifferenceResult, component: int, ax: Axes | None) -> Axe
     """The groups along a direction, with the answer above."""
     names = readable_figures.group_names(result)
     stored = result.reference.components[component]
-    quantiles = {name: stored[group].quantiles for name, group in zip(names, result.groups, strict=True)}
-    rows = {name: stored[group].rows for name, group in zip(names, result.groups, strict=True)}
+    members = [stored[group] for group in result.groups]
+    quantiles = dict(zip(names, centred(members), strict=True))
+    rows = dict(zip(names, (group.rows for group in members), strict=True))
     effect = f"{result.effect:.2g} standard deviations apart"
     title = f"{wording.format_pvalue(result)}, {effect}"
     if component > 0:
@@ -32,8 +34,8 @@ def projection(result: DifferenceResult, component: int, ax: Axes | None) -> Axe
     return plots.quantile_densities(quantiles, result.reference.levels, rows=rows, title=title, ax=ax)
 
 
-def contrast(result: DifferenceResult, name: str, ax: Axes | None) -> Axes:
-    """The groups along one of the contrasts.
+def contrast(result: DifferenceResult, name: str | None, ax: Axes | None) -> Axes:
+    """The groups along one of the contrasts; default the one that led.
 
     Raises
     ------
@@ -41,15 +43,14 @@ def contrast(result: DifferenceResult, name: str, ax: Axes | None) -> Axes:
         If there is no such contrast.
     """
     found = {part.name: part for part in result.contrasts}
+    name = next(iter(found), None) if name is None else name
     if name not in found:
         known = ", ".join(map(repr, found)) or "none"
-        raise ValueError(f"name: there is no contrast called {name!r} here; those shown: {known}")
+        raise ValueError(f"name: no contrast of this result is called {name!r}; it has {known}")
     part = found[name]
-    quantiles = {
-        label: part.groups[group].quantiles
-        for label, group in zip(readable_figures.group_names(result), result.groups, strict=True)
-    }
-    rows = dict(zip(quantiles, (part.groups[group].rows for group in result.groups), strict=True))
+    members = [part.groups[group] for group in result.groups]
+    quantiles = dict(zip(readable_figures.group_names(result), centred(members), strict=True))
+    rows = dict(zip(quantiles, (group.rows for group in members), strict=True))
     title = f"{name}: {part.effect:.2g} standard deviations apart"
     return plots.quantile_densities(quantiles, result.reference.levels, rows=rows, title=title, ax=ax)
 
@@ -81,7 +82,15 @@ def weights(result: DifferenceResult, component: int, top: int, ax: Axes | None)
     shares = None
     if result.table[column].notna().any():
         shares = result.table.set_index("feature")[column].reindex(direction.index).to_numpy()
-    return plots.weights(direction.to_numpy(), direction.index, shares=shares, top=top, ax=ax)
+    upper = upper_group(result.reference.components[component])
+    return plots.weights(
+        direction.to_numpy(),
+        direction.index,
+        shares=shares,
+        top=top,
+        upper=upper,
+        ax=ax,
+    )
 
 
 def columns(result: DifferenceResult, top: int, ax: Axes | None) -> Axes:
@@ -95,6 +104,7 @@ def columns(result: DifferenceResult, top: int, ax: Axes | None) -> Axes:
         shown["effect"].to_numpy(float),
         shown["selected"].to_numpy(bool),
         changes=[result.change_of(name) for name in shown["column"].astype(str)],
+        intervals=[wording.interval_text(row) for row in shown.to_dict("records")],
         ax=ax,
     )
     names = " and ".join(plot_style.shortened(name, 24) for name in readable_figures.group_names(result))
@@ -176,33 +186,24 @@ def _level(result: DifferenceResult, feature: str) -> str:
     return feature.removeprefix(f"{column} = ") if feature != f"{column} (missing)" else "missing"
 
 
-def relations(result: DifferenceResult, top: int, axes: Sequence[Axes] | None) -> NDArray[np.object_]:
-    """Correlations of the features whose pairs go together differently, in each group, and their difference.
+def relations(result: DifferenceResult, top: int, ax: Axes | None) -> Axes:
+    """The correlations of pairs in each group, those first that were shown to differ.
 
     Raises
     ------
     ValueError
         If no pair was looked at.
     """
-    pairs = result.relations
+    named = on_pairs.named_pairs(result)
+    pairs = named if len(named) else result.relations
     if pairs.empty:
         raise ValueError("no pairs of features were compared, so there is nothing to draw")
-    # Features of pairs that differ first, in the order of the pairs.
-    ordered = pairs.sort_values("selected", ascending=False, kind="stable")
-    named = dict.fromkeys(str(name) for pair in ordered[["first", "second"]].to_numpy() for name in pair)
-    names = list(named)[:top]
-    place = {name: index for index, name in enumerate(names)}
-    matrices = {
-        label: np.full((len(names), len(names)), np.nan) for label in readable_figures.group_names(result)
-    }
-    marked = []
-    for row in pairs.to_dict("records"):
-        first, second = str(row["first"]), str(row["second"])
-        if first not in place or second not in place:
-            continue
-        i, j = place[first], place[second]
-        for matrix, value in zip(matrices.values(), on_pairs.dependence(result, row), strict=True):
-            matrix[i, j] = matrix[j, i] = value
-        if row["selected"]:
-            marked.append((i, j))
-    return feature_plots.correlations(names, matrices, marked=marked, axes=axes)
+    pairs = pairs.head(top)
+    rows = pairs.to_dict("records")
+    values = np.array([on_pairs.dependence(result, row) for row in rows]).T
+    return feature_plots.correlations(
+        [(str(row["first"]), str(row["second"])) for row in rows],
+        dict(zip(readable_figures.group_names(result), values, strict=True)),
+        selected=pairs["selected"].to_numpy(bool),
+        ax=ax,
+    )

@@ -134,6 +134,8 @@ def column_lines(result: DifferenceResult, screen: Screen) -> list[str]:
 
 def _column_columns(result: DifferenceResult, shown: pd.DataFrame, screen: Screen) -> list[TextColumn]:
     """Names, what changed and its size; then, as far as there is room, p-value, alone or not, and kind."""
+    from princdiff.show.figures import bar_end
+
     names = [printable(name) for name in shown["column"]]
     changes = [
         [replace(part, text=printable(part.text)) for part in result.change_of(str(name))]
@@ -161,7 +163,8 @@ def _column_columns(result: DifferenceResult, shown: pd.DataFrame, screen: Scree
     if room < _LEAST_CHANGE:
         return [name, effect]
     change = TextColumn("what changed", [clipped(change, room, screen.dots) for change in changes])
-    bars = TextColumn("", [bar(value / max(shown["effect"].max(), 1e-9), _BAR) for value in shown["effect"]])
+    end = bar_end(result.columns["effect"], result.columns["selected"])
+    bars = TextColumn("", [bar(value / end, _BAR) for value in shown["effect"]])
     room -= change.width
     before = [kind] if any(one is kind for one in optional) else []
     after = [one for one in (differs, pvalue) if any(one is chosen for chosen in optional)]

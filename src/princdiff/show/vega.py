@@ -86,7 +86,7 @@ def group_curves(data: Spec, x: Spec, y: Spec, count: int, interpolate: str = "l
 def hover_strips(data: Any, first: dict[str, str], names: list[str]) -> Spec:
     """Strips over the whole height, unseen until pointed at, that show every group's figure at once."""
     values = data if isinstance(data, dict) else {"values": data}
-    tips = tooltips({**first, **{f"g{index}": label for index, label in enumerate(labels(names))}})
+    tips = tooltips({**first, **{f"g{index}": label for index, label in enumerate(names)}})
     return {
         "data": values,
         "params": [

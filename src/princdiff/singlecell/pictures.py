@@ -55,7 +55,6 @@ def pda(
     label = f"component {component}"
     if np.isfinite(chosen["pvalue"]):
         label += f" (p = {chosen['pvalue']:.2g})"
-    # Blue is the group, as are the weights that pull towards it.
     order = _order(sides[shown], chosen)
     ax = plots.projection(values, sides[shown], order=order, ax=ax, xlabel=label)
     legend = ax.get_legend()
@@ -387,15 +386,15 @@ def pda_gene_sets(adata: Any, key: str = "pda", *, top: int = 12, ax: Axes | Non
     ax.invert_yaxis()
     ax.set_xlabel("-log10 of the adjusted p-value")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, loc="lower right", fontsize="small")
+    plot_style.add_legend(ax, beside=True)
     return ax
 
 
 def _order(sides: NDArray, chosen: pd.Series) -> list[str]:
-    """The group, then its reference; or all groups that were compared jointly."""
+    """The reference, then the group, coloured as by `compare`; or all groups that were compared jointly."""
     if chosen["group"] == "all":
         return sorted(set(sides))
-    return [str(chosen["group"]), str(chosen["reference"])]
+    return [str(chosen["reference"]), str(chosen["group"])]
 
 
 def _sides(adata: Any, result: dict[str, Any], chosen: pd.Series) -> NDArray:

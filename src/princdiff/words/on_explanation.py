@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 LEVEL = 0.05
 # Standard errors of a correlation of nothing within which a relationship is said to be gone, or new.
 _NO_RELATION = 2.5
+# Of more columns that follow from others their number is enough.
+_FOLLOWERS = 2
 
 
 def explains(result: DifferenceResult) -> bool:
@@ -46,14 +48,14 @@ def follows_sentence(result: DifferenceResult) -> list[str]:
     """The columns that differ only because others do."""
     found = result.explanation
     parts = []
-    for name, parents in list(found.follows.items())[:NAMED]:
+    for name, parents in list(found.follows.items())[:_FOLLOWERS]:
         back = [source for source, others in found.alternatives.items() if name in others]
-        says = f"{cut(name, 40)} follows from {listed(parents)}"
-        if back:
-            says += f", unless {listed(back)} follow{'s' if len(back) == 1 else ''} from {cut(name, 40)}"
-        parts.append(says)
+        reverse = (
+            " (or the reverse)" if back == list(parents) else f" (or {listed(back)} from it)" if back else ""
+        )
+        parts.append(f"{cut(name, 40)} follows from {listed(parents)}{reverse}")
     more = len(found.follows) - len(parts)
-    parts += [f"{more} more follow from others"] if more else []
+    parts += [f"{more} more follow{'s' if more == 1 else ''} from others"] if more else []
     return [f"{'; '.join(parts)}."] if parts else []
 
 

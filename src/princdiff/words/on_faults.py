@@ -24,6 +24,12 @@ def fault_sentences(result: DifferenceResult) -> list[str]:
     return [fault_sentence(fault, shown) for fault in known[:NAMED]]
 
 
+def repeated_sentences(result: DifferenceResult) -> list[str]:
+    """Rows that are there more than once: a note, as they are no change of a column."""
+    shown = dict(zip(result.groups, group_names(result), strict=True))
+    return [fault_sentence(one, shown) for one in result.faults if one.kind is FaultKind.REPEATED]
+
+
 def _said(result: DifferenceResult, fault: Fault) -> bool:
     """Whether what changed in the column says it as well: that a value became frequent."""
     frame = result.columns

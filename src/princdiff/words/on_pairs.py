@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from princdiff.result import DifferenceResult
 
-# Change of a correlation that two ovals side by side show.
+# Correlation, or change of one, that two ovals side by side show.
 SEEN_CHANGE = 0.1
 
 
@@ -79,10 +79,16 @@ def correlation_texts(result: DifferenceResult, row: Mapping[Any, Any] | pd.Seri
 
 
 def named_pairs(result: DifferenceResult) -> pd.DataFrame:
-    """Pairs that go together differently in the order in which they are mentioned: those of a hub first."""
+    """Pairs that go together differently in the order in which they are mentioned: those of a hub first.
+
+    Those that hardly go together in any group are not mentioned, unless there are no others.
+    """
     pairs = selected_relations(result)
     if pairs.empty:
         return pairs
+    sizes = pairs[[f"dependence {group}" for group in result.groups]].abs().max(axis=1)
+    if (sizes >= SEEN_CHANGE).any():
+        pairs = pairs[sizes >= SEEN_CHANGE]
     hub, _ = _hub(result)
     outside = (pairs["first column"] != hub) & (pairs["second column"] != hub)
     return pairs.iloc[np.argsort(outside.to_numpy(), kind="stable")]

@@ -55,8 +55,8 @@ def _short_group(name: str) -> str:
     return cut(name, _GROUP_LENGTH)
 
 
-def percentages(values: Sequence[float]) -> list[str]:
-    """Proportions as percentages, with as many digits as tell them apart.
+def percentages(values: Sequence[float], apart: bool = True) -> list[str]:
+    """Proportions as percentages; with digits that tell them apart if they are known to differ.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def percentages(values: Sequence[float]) -> list[str]:
     known = [value for value in values if not math.isnan(value)]
     if len(known) < len(values):
         # A group without any value.
-        texts = iter(percentages(known) if known else ())
+        texts = iter(percentages(known, apart) if known else ())
         return [NOTHING if math.isnan(value) else next(texts) for value in values]
     # Shares of weighted rows add up to one but for rounding.
     percents = [round(100 * value, 9) for value in values]
@@ -77,39 +77,53 @@ def percentages(values: Sequence[float]) -> list[str]:
             (percent > 0 and shown == 0) or (percent < 100 and shown == 100)
             for percent, shown in zip(percents, rounded, strict=True)
         )
-        if _tells(percents, rounded) and not vanishes:
+        if (not apart or _tells(percents, rounded)) and not vanishes:
             break
     return [f"{percent:.{digits}f} %" if percent else "0 %" for percent in percents]
 
 
-def numbers(values: Sequence[float]) -> list[str]:
-    """Numbers as short as they can be read, with as many digits as tell them apart.
+def numbers(values: Sequence[float], apart: bool = True) -> list[str]:
+    """Numbers as short as they can be read; with digits that tell them apart if they are known to differ.
 
     Examples
     --------
     >>> numbers([81.13, 104.8]), numbers([1999.32, 1999.54])
     (['81.1', '105'], ['1999.3', '1999.5'])
+    >>> numbers([-0.0754, 1.01])
+    ['-0.08', '1.01']
     >>> numbers([3.5, float("nan"), 4.0])
     ['3.5', '–', '4']
     >>> numbers([4.84e8, 5.12e8]), numbers([9.9e8, 1.05e9])
     (['484 million', '512 million'], ['0.99 billion', '1.05 billion'])
+    >>> numbers([2008.0424, 2008.0417], apart=False)
+    ['2008', '2008']
     """
     known = [value for value in values if not math.isnan(value)]
     if len(known) < len(values):
         # A group without any value.
-        texts = iter(numbers(known) if known else ())
+        texts = iter(numbers(known, apart) if known else ())
         return [NOTHING if math.isnan(value) else next(texts) for value in values]
     unit, word = _unit(known)
     if word:
-        return [f"{text} {word}" for text in numbers([value / unit for value in values])]
-    texts_of = [number(value) for value in values]
+        return [f"{text} {word}" for text in numbers([value / unit for value in values], apart)]
+    largest = max(map(abs, known), default=0.0)
+    texts_of = [_beside(value, largest) for value in values]
     for digits in range(1, 5):
-        if not known or any("e" in text or " " in text for text in texts_of):
+        if not apart or not known or any("e" in text or " " in text for text in texts_of):
             break
         if _tells(values, [float(text) for text in texts_of]):
             break
         texts_of = [f"{value:.{digits}f}" for value in values]
     return texts_of
+
+
+def _beside(value: float, largest: float) -> str:
+    """A number; far below another with as many decimals as that, if one of them is not zero."""
+    text = number(value)
+    if not abs(value) < 0.1 * largest < _LARGE:
+        return text
+    short = f"{value:.{max(0, 2 - math.floor(math.log10(largest)))}f}"
+    return short if len(short) < len(text) and float(short) else text
 
 
 def _tells(values: Sequence[float], rounded: Sequence[float]) -> bool:

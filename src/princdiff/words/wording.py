@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from princdiff.result import DifferenceResult
 
 
+_SUMMARY_WIDTH = 100
 # Of a first sentence; where names of columns are long, fewer of them are in it.
 _MOST_WORDS = 25
 
@@ -247,7 +249,9 @@ def summary(result: DifferenceResult) -> str:
     from princdiff.show.screen import Screen
     from princdiff.show.terminal import answer
 
-    return "\n".join(answer(result, Screen(width=100), notes=result.notes))
+    # Printed to a terminal lines must fit; elsewhere the text is the same everywhere.
+    width = Screen.of(sys.stdout).width if sys.stdout.isatty() else _SUMMARY_WIDTH
+    return "\n".join(answer(result, Screen(width=min(width, _SUMMARY_WIDTH)), notes=result.notes))
 
 
 def interval_text(row: Mapping[Any, Any] | pd.Series) -> str:
