@@ -365,7 +365,7 @@ _CANCER = """
 import time, warnings
 from sklearn.datasets import load_breast_cancer
 import princdiff.comparison_steps as steps
-from princdiff import compare
+from princdiff import Config, compare
 warnings.simplefilter("ignore")
 X, y = load_breast_cancer(return_X_y=True)
 compare(X[:100], groups=y[:100], n_permutations=19)
@@ -378,7 +378,7 @@ def noted(*given):
     print(time.process_time() - begin)
     return words(*given)
 steps.first_look = noted
-compare(X, groups=y, progress=True)
+compare(X, groups=y, config=Config(progress=True))
 """
 # What a process of its own does, and prints the processor seconds of.
 BEGINNINGS = {

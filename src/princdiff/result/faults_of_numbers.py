@@ -9,6 +9,7 @@ spread alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -139,7 +140,9 @@ def _another_unit(own: Numbers, other: Numbers) -> NumberFault | None:
     if len(fits) > 1:
         # Which of them it was so few rows do not tell.
         return NumberFault(FaultKind.UNIT, float(np.median(own) / np.median(other)), levels=("", ""))
-    return NumberFault(FaultKind.UNIT, fits[0].factor, levels=(fits[0].before, fits[0].after))
+    # Where zero is another value too, no factor leads from one unit to the other.
+    factor = math.nan if fits[0].offset else fits[0].factor
+    return NumberFault(FaultKind.UNIT, factor, levels=(fits[0].before, fits[0].after))
 
 
 def _undone_alike(change: UnitChange, own: Numbers, other: Numbers) -> bool:

@@ -126,15 +126,12 @@ def _exact(value: float) -> str:
 
 def _unit(fault: Fault, name: str, own: str, other: str) -> str:
     before, after = fault.levels
-    factor = f"x {number(fault.value)}" if fault.value >= 1 else f"/ {number(1 / fault.value)}"
+    more = fault.value >= 1
+    size = fault.value if more else 1 / fault.value
     if not before:
-        more = fault.value >= 1
-        size = fault.value if more else 1 / fault.value
         about = "" if abs(np.log10(size) - round(np.log10(size))) < 1e-9 else "about "
         return f"In {own}, {name} looks {'multiplied' if more else 'divided'} by {about}{_exact(size)}."
-    if before.startswith("degrees") or after.startswith("degrees"):
-        factor = ""
-    brackets = f" ({factor})" if factor else ""
+    brackets = "" if np.isnan(size) else f" ({'x' if more else '/'} {number(size)})"
     return f"It looks as if {name} were in {before} in {other} and in {after} in {own}{brackets}."
 
 
