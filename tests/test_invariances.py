@@ -12,6 +12,8 @@ import scipy.sparse as sp
 from benchmarks.promises import CHANGES, people, what_is_promised
 from princdiff import SPARDA, compare, paired_test, permutation_test, split_test, stability_selection
 
+pytestmark = pytest.mark.whole
+
 warnings.filterwarnings("ignore", category=UserWarning)
 
 

@@ -10,6 +10,8 @@ from princdiff.data.products import DenseBlock
 from princdiff.parallel import in_threads, single_threaded_blas
 from princdiff.selection.steps import SelectionSteps
 
+pytestmark = pytest.mark.whole
+
 ROWS = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
 
 

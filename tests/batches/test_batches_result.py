@@ -9,6 +9,8 @@ from year_of_batches import compared_year
 
 from princdiff import BatchesResult, load
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.fixture
 def watched():

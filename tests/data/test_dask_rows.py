@@ -16,6 +16,8 @@ from princdiff.data.dask_rows import DaskProducts
 from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples
 
+pytestmark = pytest.mark.whole
+
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
 

@@ -15,6 +15,8 @@ from princdiff.data.moments import moments
 from princdiff.data.products import Scaling
 from princdiff.data.samples import Samples
 
+pytestmark = pytest.mark.whole
+
 Y = np.repeat([0, 1], 30)
 
 

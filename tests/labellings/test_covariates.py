@@ -11,6 +11,8 @@ from princdiff import permutation_test, select_features
 from princdiff.data.problem import Design, Problem
 from princdiff.labellings.covariates import covariate_terms, group_log_odds, with_unexplained_rows
 
+pytestmark = pytest.mark.whole
+
 RNG = np.random.default_rng
 
 

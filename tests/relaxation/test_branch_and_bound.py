@@ -17,6 +17,8 @@ from princdiff.relaxation.cone_bounds import Cones
 from princdiff.relaxation.group_rows import GroupRows
 from princdiff.relaxation.upper_bound import ProofEffort, upper_bound
 
+pytestmark = pytest.mark.whole
+
 
 def divergences(X, y, weight, V):
     labels = Labels(y[None], int(y.max()) + 1, weights=weight)

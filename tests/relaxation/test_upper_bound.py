@@ -16,6 +16,8 @@ from princdiff.relaxation.transport import line_divergences
 from princdiff.relaxation.two_groups import TwoGroups
 from princdiff.relaxation.upper_bound import ProofEffort, upper_bound
 
+pytestmark = pytest.mark.whole
+
 
 def divergences(X, y, V):
     x, z = X[y == 0] @ V, X[y == 1] @ V

@@ -10,6 +10,8 @@ from princdiff.result.columns import _clearest
 from princdiff.show.page_data import _histograms
 from princdiff.tables import Coding
 
+pytestmark = pytest.mark.whole
+
 
 def change_of(first, second, name="v"):
     result = compare(

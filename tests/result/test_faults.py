@@ -14,6 +14,8 @@ from princdiff.findings import Fault, FaultKind
 from princdiff.result.faults import faults
 from princdiff.tables import prepare
 
+pytestmark = pytest.mark.whole
+
 
 def people(seed, n_rows=500):
     """Two tables of the same people's law."""

@@ -16,6 +16,8 @@ from princdiff import GroupsResult, compare_groups, load
 from princdiff.group_pairs import _table
 from princdiff.show.group_pages import groups_html
 
+pytestmark = pytest.mark.whole
+
 OPTIONS = {"n_permutations": 59, "n_features": 1}
 NASTY = "</script><b>&\u202e$x$"
 

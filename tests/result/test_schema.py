@@ -12,6 +12,8 @@ from princdiff.result.loading import result_from
 from princdiff.result.schema import from_plain, to_plain
 from princdiff.show.page_data import page_data
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.fixture(scope="module")
 def result():

@@ -7,6 +7,8 @@ import pytest
 import princdiff
 from princdiff.words import on_directions, wording
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.fixture(scope="module")
 def animals():

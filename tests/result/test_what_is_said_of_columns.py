@@ -5,11 +5,14 @@ import json
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from princdiff import Config, compare
 from princdiff.result.loading import result_from
 from princdiff.result.telling_columns import number_tells
 from princdiff.words.readable_figures import from_to, number, numbers
+
+pytestmark = pytest.mark.whole
 
 
 def said_of(frame: pd.DataFrame, column: str, **options) -> pd.Series:

@@ -13,6 +13,8 @@ from princdiff.selection.steps import SelectionOptions, SelectionSteps
 from princdiff.statistics import changed_correlations as relations
 from princdiff.statistics.changed_correlations import relation_scores
 
+pytestmark = pytest.mark.whole
+
 QUICK = {"n_permutations": 199, "random_state": 0}
 
 

@@ -24,6 +24,8 @@ vl_convert = pytest.importorskip("vl_convert", reason="the extra 'report' is not
 from princdiff.show import charts, figures, page, vega  # noqa: E402
 from princdiff.show.page_data import leading, page_data  # noqa: E402
 
+pytestmark = pytest.mark.whole
+
 
 class _Structure(HTMLParser):
     """Elements in order; complains about what is closed out of turn."""

@@ -17,6 +17,8 @@ from princdiff.singlecell.donor_genes import Donors
 from princdiff.singlecell.held_out import held_out_change
 from princdiff.statistics.moderated import LabelledUnits
 
+pytestmark = pytest.mark.whole
+
 N_GENES, CHANGED = 120, range(16)
 # Cells of a donor; the smallest type is the one that changes.
 SIZES = {"B": 25, "mono": 60, "T": 120}

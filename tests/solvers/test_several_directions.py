@@ -12,6 +12,8 @@ from princdiff.data.labels import Labels
 from princdiff.data.samples import Samples, orthonormal_basis
 from princdiff.divergences import Wasserstein2
 
+pytestmark = pytest.mark.whole
+
 
 def three_groups(seed=0, n=200, d=8, size=2.0):
     """Groups whose means span the plane of the first two features."""

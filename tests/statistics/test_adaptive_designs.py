@@ -10,6 +10,8 @@ import pytest
 from princdiff import permutation_test, select_features
 from princdiff.divergences import available
 
+pytestmark = pytest.mark.whole
+
 N = 30
 BLOCKS_WITHIN = np.tile(np.arange(N // 3), 3)
 BLOCKS_WHOLE = np.repeat(np.arange(N // 2), 2)

@@ -18,6 +18,8 @@ from princdiff.statistics.alone import alone_scores
 from princdiff.statistics.contrasts import Relabellings
 from princdiff.statistics.permuted_problem import Labellings
 
+pytestmark = pytest.mark.whole
+
 
 def two_groups(seed=0, sizes=(30, 30), n_features=5, shift=0.0, shifted=0):
     rng = np.random.default_rng(seed)

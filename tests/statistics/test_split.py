@@ -11,6 +11,8 @@ from scipy.stats import binom
 from oracles import between_groups, wasserstein2
 from princdiff.statistics.split import split_test, univariate_test
 
+pytestmark = pytest.mark.whole
+
 
 def two_groups(seed=0, sizes=(40, 40), n_features=4, shift=0.0):
     rng = np.random.default_rng(seed)
