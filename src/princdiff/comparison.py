@@ -198,13 +198,14 @@ def compare_prepared(
     about_blocks = [blocks] if blocks and options.n_permutations else []
     said = [*about_blocks, *prepared.notes, *comparison.notes, *comparison.cut]
     notes = [*said, *_new_warnings(caught, prepared.notes)]
+    adjusted = bool(comparison.problem.covariate_names)
     asked_for = {
         **options.to_dict(),
         **asked,
         "divergence": comparison.divergence.name,
         "why_divergence": comparison.why_divergence,
         "permute": comparison.problem.permute,
-        "covariates": list(comparison.problem.covariate_names),
+        "covariates": list(dict.fromkeys(prepared.covariate_columns)) if adjusted else [],
         "left_out": prepared.left_out,
         "telling_columns": comparison.telling,
         "cut": comparison.cut,

@@ -1,4 +1,4 @@
-"""What a result says of blocks: in its notes, its summary, on the terminal and on the page."""
+"""What a result says of blocks and covariates: in its notes, its summary, on the terminal and on the page."""
 
 from __future__ import annotations
 
@@ -50,3 +50,13 @@ def test_blocks_without_a_column_have_no_name_and_none_no_sentence():
     assert "Whole blocks were permuted, not single rows: 6 in 'a' and 6 in 'b'." in given.notes
     plain = princdiff.compare(rows, groups=frame["arm"], n_permutations=19)
     assert not any("permuted" in note for note in plain.notes)
+
+
+def test_covariates_are_called_as_their_columns_are():
+    """A column may be called like a level of another."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=60), "a = b": rng.normal(size=60)})
+    table["site"], table["group"] = rng.choice(list("uvw"), 60), np.repeat(["k", "l"], 30)
+    result = princdiff.compare(table, groups="group", covariates=["a = b", "site"], n_permutations=19)
+    assert result.parameters["covariates"] == ["a = b", "site"]
+    assert result.headline.startswith("Adjusted for a = b and site, ")

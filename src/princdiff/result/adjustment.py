@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -75,14 +74,3 @@ def _moments(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     mean = np.average(table[rows], axis=0, weights=mass[rows])
     return mean, np.average((table[rows] - mean) ** 2, axis=0, weights=mass[rows])
-
-
-def covariates_in_words(names: Sequence[str]) -> list[str]:
-    """What a user calls the covariates: levels of a category are one.
-
-    Examples
-    --------
-    >>> covariates_in_words(["age", "site = north", "site = south"])
-    ['age', 'site']
-    """
-    return list(dict.fromkeys(name.partition(" = ")[0] for name in names))

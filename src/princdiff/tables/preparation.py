@@ -74,8 +74,8 @@ class Prepared:
         Block of each row, as a code.
     covariates : array of shape (n_rows, n_covariates) or None
         Encoded covariates.
-    covariate_names : tuple of str
-        Their names.
+    covariate_names, covariate_columns : tuple of str
+        Their names, and the columns that each comes from.
     block_column : str
         Column that holds the blocks; empty where they came as a vector.
 
@@ -110,6 +110,7 @@ class Prepared:
     blocks: NDArray[np.intp] | None = None
     covariates: NDArray | None = None
     covariate_names: tuple[str, ...] = ()
+    covariate_columns: tuple[str, ...] = ()
     block_column: str = ""
 
     @property
@@ -345,6 +346,7 @@ def prepare(X: Any, Y: Any = None, **options: Any) -> Prepared:
         blocks=roles.blocks,
         covariates=roles.covariates,
         covariate_names=roles.covariate_names,
+        covariate_columns=roles.covariate_columns,
         block_column=reading.blocks if isinstance(reading.blocks, str) else "",
     )
 

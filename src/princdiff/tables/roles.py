@@ -90,8 +90,8 @@ class Roles:
         Block of each row, as a code.
     covariates : array of shape (n_rows, n_covariates) or None
         Encoded covariates.
-    covariate_names : tuple of str
-        Their names.
+    covariate_names, covariate_columns : tuple of str
+        Their names, and the columns that each comes from.
     gaps : dict
         Rows where a weight, block or covariate is missing, by what is missing.
     notes : list of str
@@ -105,6 +105,7 @@ class Roles:
     blocks: NDArray[np.intp] | None = None
     covariates: NDArray | None = None
     covariate_names: tuple[str, ...] = ()
+    covariate_columns: tuple[str, ...] = ()
     gaps: dict[str, NDArray] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -177,8 +178,8 @@ def assign_roles(
         roles = replace(roles, blocks=blocked)
     if covariates is not None:
         table = _covariate_table(covariates, tables, layout, roles.reserved)
-        matrix, covariate_names = _covariates(table, roles, layout)
-        roles = replace(roles, covariates=matrix, covariate_names=covariate_names)
+        matrix, (names, columns) = _covariates(table, roles, layout)
+        roles = replace(roles, covariates=matrix, covariate_names=names, covariate_columns=columns)
     return roles, layout
 
 
@@ -395,7 +396,9 @@ def _covariate_table(
     return table if layout.kept is None else table.take_rows(layout.kept)
 
 
-def _covariates(table: Table, roles: Roles, layout: Layout) -> tuple[NDArray, tuple[str, ...]]:
+def _covariates(
+    table: Table, roles: Roles, layout: Layout
+) -> tuple[NDArray, tuple[tuple[str, ...], tuple[str, ...]]]:
     """Covariates are encoded as features are, but all of them must be usable."""
     pool, remarkable = gather([table], roles.codes, layout.where, Rules(asked=True))
     wrong = [
@@ -417,4 +420,4 @@ def _covariates(table: Table, roles: Roles, layout: Layout) -> tuple[NDArray, tu
     )
     codings = codings_of(pool, {})
     values = expand(pool, codings, {})
-    return np.asarray(values.toarray() if sp.issparse(values) else values), feature_names(codings)[0]
+    return np.asarray(values.toarray() if sp.issparse(values) else values), feature_names(codings)

@@ -10,7 +10,6 @@ import numpy as np
 
 from princdiff.findings import Reason
 from princdiff.options import option
-from princdiff.result.adjustment import covariates_in_words
 from princdiff.tables.column_types import units_recur
 from princdiff.words import on_explanation
 from princdiff.words.on_directions import distance_sentence, is_nothing, second_contrast
@@ -169,7 +168,7 @@ def about_largest(result: DifferenceResult) -> str:
 
 def _adjusted(result: DifferenceResult, first: str) -> str:
     """The first word of the answer, after the covariates at equal values of which groups were compared."""
-    names = covariates_in_words(result.parameters.get("covariates") or ())
+    names = result.parameters.get("covariates") or ()
     return f"Adjusted for {some(names)}, {first.lower()}" if names else first
 
 
