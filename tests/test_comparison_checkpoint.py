@@ -33,7 +33,7 @@ def interrupted(*args, **options):
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("step", ["_test", "_select", "_tables", "_effect"])
+@pytest.mark.parametrize("step", ["_tested", "_select", "_tables", "_effect"])
 def test_it_goes_on_from_the_step_that_was_cut_off(step, tmp_path, monkeypatch):
     whole = compare(*tables(), **OPTIONS)
     path = tmp_path / "run.npz"
@@ -43,7 +43,7 @@ def test_it_goes_on_from_the_step_that_was_cut_off(step, tmp_path, monkeypatch):
     assert [entry.name for entry in tmp_path.iterdir()] == ["run.npz"]
     # What was done is not done again.
     monkeypatch.setattr(Comparison, "_fitted", interrupted)
-    if step != "_test":
+    if step != "_tested":
         monkeypatch.setattr(Comparison, "_tested", interrupted)
     if step in ("_tables", "_effect"):
         monkeypatch.setattr(Comparison, "_selected_in_time", interrupted)

@@ -44,8 +44,8 @@ class ComparisonCheckpoint:
 
     Parameters
     ----------
-    path : str, Path or None
-        The file; None: nothing is kept. It is written beside its place and renamed, so it is whole at any
+    path : str or Path
+        The file. It is written beside its place and renamed, so it is whole at any
         time.
     depends_on : dict of str to str
         What the results depend on, by name; a file with another content is refused.
@@ -61,12 +61,12 @@ class ComparisonCheckpoint:
     {'x': array([[1.]])}
     """
 
-    def __init__(self, path: str | Path | None, depends_on: dict[str, str]) -> None:
-        self._path = None if path is None else Path(path)
+    def __init__(self, path: str | Path, depends_on: dict[str, str]) -> None:
+        self._path = Path(path)
         self._depends_on = depends_on
         self._steps: dict[str, Any] = {}
         self._arrays: dict[str, np.ndarray] = {}
-        if self._path is not None and self._path.exists():
+        if self._path.exists():
             self._arrays, self._steps = read_finished(self._path, self._depends_on)
 
     def step(self, name: str, work: Callable[[], Any]) -> Any:
@@ -74,9 +74,8 @@ class ComparisonCheckpoint:
         if name in self._steps:
             return self._decoded(self._steps[name])
         result = work()
-        if self._path is not None:
-            self._steps[name] = self._encoded(result, name)
-            write_finished(self._path, self._depends_on, self._arrays, self._steps)
+        self._steps[name] = self._encoded(result, name)
+        write_finished(self._path, self._depends_on, self._arrays, self._steps)
         return result
 
     # Values as plain data: arrays beside, everything else as JSON.

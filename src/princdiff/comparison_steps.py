@@ -118,7 +118,9 @@ class Comparison:
             self.notes.append(about)
             self.described = replace(self.problem, weights=weights)
             self.data = replace(prepared, weights=weights)
-        self.kept = ComparisonCheckpoint(options.checkpoint, self._depends_on() if options.checkpoint else {})
+        self.kept = None
+        if options.checkpoint is not None:
+            self.kept = ComparisonCheckpoint(options.checkpoint, self._depends_on())
 
     def _depends_on(self) -> dict[str, str]:
         """What the steps depend on, for a checkpoint."""
@@ -139,7 +141,7 @@ class Comparison:
 
     def _step(self, name: str, work: Callable[[], Any]) -> Any:
         """A step that a checkpoint keeps, with what was said on the way."""
-        if self.options.checkpoint is None:
+        if self.kept is None:
             return work()
 
         def noted() -> tuple[Any, list[str], list[str]]:
@@ -176,7 +178,8 @@ class Comparison:
     def run(self) -> DifferenceResult:
         """All steps; notes and parameters are entered by who asked."""
         fit = self._fit()
-        tested = self._test()
+        tested = self._step("test", self._tested) if self.options.n_permutations else None
+        self.clock.done("testing")
         pvalue, statistic, test = kept_parts.kept_test(tested, self.problem, self.options.n_permutations)
         chosen, selection, relations = self._select(pvalue)
         explanation = self._explanation()
@@ -378,13 +381,6 @@ class Comparison:
         return (found.directions[:, 0] * factor).reshape(len(splits), 2, -1)
 
     # The test.
-
-    def _test(self) -> PermutationResult | None:
-        if self.options.n_permutations == 0:
-            return None
-        found = self._step("test", self._tested)
-        self.clock.done("testing")
-        return found
 
     def _tested(self) -> PermutationResult | None:
         count = self.options.n_permutations

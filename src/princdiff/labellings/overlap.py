@@ -100,12 +100,10 @@ def _stratum_odds(
     return added[strata]
 
 
-def check_overlap(problem: Problem) -> None:
+def check_overlap(problem: Problem, covariates: NDArray[np.float64]) -> None:
     """An error where groups share no value of the covariates, a warning where they hardly do."""
-    if problem.covariates is None:
-        return
     units = Units.of(problem.codes, problem.blocks, problem.permute)
-    table, codes = units.averaged(problem.covariates), units.codes_of(problem.codes)
+    table, codes = units.averaged(covariates), units.codes_of(problem.codes)
     names, groups = problem.covariate_names, [str(name) for name in problem.classes]
     _refuse_disjoint(table, codes, names, groups)
     if units.strata.max() > 0:

@@ -157,7 +157,8 @@ def scheme_of(problem: Problem, n_permutations: int, seed: int) -> Scheme:
     """
     key = ("scheme", n_permutations, seed)
     if key not in problem.memory:
-        check_overlap(problem)
+        if problem.covariates is not None:
+            check_overlap(problem, problem.covariates)
         problem.memory[key] = Scheme(
             problem.codes,
             n_permutations,

@@ -153,7 +153,12 @@ class DirectionCells:
             ``values`` in units of the samples; those of whitened cells have none.
         """
         if self._with_moments:
-            path = self._by_moments(labels)
+            candidates = self._candidates(self._moments(labels))
+            if self.samples.n_rows <= _POLISHED_ROWS:
+                path = self._polished(self.samples, labels, candidates)
+            else:
+                best = np.concatenate([found.best(1).directions for found in candidates], axis=1)
+                path = Path(self._judged(labels, best), best)
         else:
             path = self._by_means(labels) if self._with_means else self._without_moments(labels)
         n_euclidean = len(self.grid.euclidean)
@@ -306,13 +311,6 @@ class DirectionCells:
             directions.append(own.astype(np.float32))
         return Path(np.stack(values, axis=1).astype(np.float64), np.stack(directions, axis=1))
 
-    def _by_moments(self, labels: Labels) -> Path:
-        candidates = self._candidates(self._moments(labels))
-        if self.samples.n_rows <= _POLISHED_ROWS:
-            return self._polished(self.samples, labels, candidates)
-        directions = np.concatenate([self._best_only(found) for found in candidates], axis=1)
-        return Path(self._judged(labels, directions), directions)
-
     @cached_property
     def _scaled(self) -> Any:
         """Rows in the scaled space, (n_rows, n_features)."""
@@ -378,10 +376,6 @@ class DirectionCells:
             objective = MomentObjective(moments, self._metric(few[-1]).astype(np.float32), 1.0)
             result = [*self._descending(objective, few, rng, warm), *result]
         return result
-
-    @staticmethod
-    def _best_only(found: Found) -> NDArray[np.float32]:
-        return found.best(1).directions
 
     # The divergence itself.
 
