@@ -10,7 +10,7 @@ simplex. Arcs and simplices that could still hold something better than the best
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,25 +32,18 @@ class Envelope:
     ----------
     upper, value : float
         In the problem's unit.
-    support, direction : ndarray of shape (s,)
-        Where the best value was met.
     n_plans : int
         Plans that were sorted.
     """
 
     upper: float = np.inf
     value: float = -np.inf
-    support: Array = field(default_factory=lambda: np.zeros(0, dtype=int))
-    direction: Array = field(default_factory=lambda: np.zeros(0))
     n_plans: int = 0
 
-    def see(self, values: Array, supports: Array, directions: Array) -> None:
+    def see(self, values: Array) -> None:
         """Count the plans and keep the best value."""
         self.n_plans += len(values)
-        top = int(np.argmax(values))
-        if values[top] > self.value:
-            self.value = float(values[top])
-            self.support, self.direction = supports[top], directions[top]
+        self.value = max(self.value, float(values.max()))
 
 
 def quadratics(problem: TwoGroups, supports: Array, directions: Array) -> Array:
@@ -284,7 +277,7 @@ def _sphere(problem: TwoGroups, supports: Array, tol: float, plans: int) -> Enve
 def _at(problem: TwoGroups, supports: Array, directions: Array, found: Envelope) -> Array:
     matrices = quadratics(problem, supports, directions)
     values = np.einsum("cs,cst,ct->c", directions, matrices, directions)
-    found.see(values, supports, directions)
+    found.see(values)
     return matrices
 
 

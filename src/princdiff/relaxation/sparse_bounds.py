@@ -24,6 +24,9 @@ __all__ = ["best_support_bound", "largest_diagonals", "threshold_bound"]
 def largest_diagonals(diagonal: Array, k: int) -> float:
     """Sum of the k largest entries: the trace of the heaviest k x k block of a semidefinite matrix.
 
+    Branch and bound is never above it, but needs W as a whole. Beyond, this is what there is: for three of
+    2000 normal columns and 120 rows it is an eighth of the largest eigenvalue.
+
     Examples
     --------
     >>> largest_diagonals(np.array([1.0, 3.0, 2.0]), 2)

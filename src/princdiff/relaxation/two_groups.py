@@ -92,15 +92,11 @@ class TwoGroups:
         """Whether an optimal plan matches rows one to one."""
         return self.uniform and len(self.a) == len(self.b)
 
-    @property
-    def product_plan(self) -> Array:
-        """W (p, p) of the plan under which the groups are independent."""
-        return np.asarray(self.second_moment + np.outer(self.shift, self.shift))
-
     @cached_property
-    def second_moment(self) -> Array:
-        """Sum of the groups' covariances (p, p): W_M is this, minus the coupling, plus the shift."""
-        return (self.x.T * self.a) @ self.x + (self.y.T * self.b) @ self.y
+    def product_plan(self) -> Array:
+        """W (p, p) of the plan under which the groups are independent; W_M is this minus the coupling."""
+        within = (self.x.T * self.a) @ self.x + (self.y.T * self.b) @ self.y
+        return np.asarray(within + np.outer(self.shift, self.shift))
 
     def embed(self, vectors: Array) -> Array:
         """Vectors in the coordinates used here, shape (p, r), as directions of the data (d, r)."""
@@ -129,17 +125,6 @@ class TwoGroups:
         return TwoGroups(
             x - a @ x, y - b @ y, a, b, self.shift, self.unit, self.n_features,
             self.columns, self.basis,
-        )  # fmt: skip
-
-    def restrict(self, coordinates: Array) -> TwoGroups:
-        """The same problem on some of the coordinates."""
-        if self.basis is not None:
-            raise ValueError("coordinates of a reduced problem are not features")
-        columns = coordinates if self.columns is None else self.columns[coordinates]
-        return TwoGroups(
-            np.ascontiguousarray(self.x[:, coordinates]),
-            np.ascontiguousarray(self.y[:, coordinates]),
-            self.a, self.b, self.shift[coordinates], self.unit, self.n_features, columns, None,
         )  # fmt: skip
 
     @classmethod
