@@ -118,7 +118,7 @@ def test_a_rule_that_no_batch_of_a_table_could_meet_decides_nothing(months, caps
     # How many batches there are is known only once the table is read.
     command = ["watch", "all.csv", "--time", "day", "--n-permutations", "99", "--fail-below", "0.02"]
     assert main([*command, "--quiet"]) == 2
-    assert "cannot decide: no adjusted p-value of 4 batches" in one_line_error(capsys)
+    assert "cannot decide by --fail-below 0.02: no adjusted p-value of 4 batches" in one_line_error(capsys)
 
 
 @pytest.mark.parametrize(

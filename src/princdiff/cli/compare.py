@@ -132,23 +132,40 @@ def _run(arguments: argparse.Namespace) -> int:
         result = replace(result, decision=decide(result, *rule))
     _print_answer(result, caught, arguments)
     written = _write(result, arguments)
-    decision = result.decision
-    undecided = decision is not None and decision.outcome == "undecided"
-    print_end(written, "" if decision is None or undecided else decision.sentence, arguments)
+    return concluded(
+        result.decision, written, arguments, "; use more --n-permutations, more time or more rows"
+    )
+
+
+def concluded(
+    decision: Any, written: Sequence[tuple[str, str]], arguments: argparse.Namespace, advice: str = ""
+) -> int:
+    """Print what was written and decided; the exit code.
+
+    Parameters
+    ----------
+    decision : object, optional
+        With outcome, sentence, reason, caution, fail_below and exit_code.
+    written : list of (what, path)
+        Files.
+    arguments : Namespace
+        Of the command.
+    advice : str
+        What to do where nothing could be decided.
+    """
+    sure = decision is not None and decision.outcome != "undecided"
+    _print_end(written, decision.sentence if sure else "", arguments)
     if decision is None:
         return SAME
     print_notes([decision.caution] if decision.caution else [], arguments, kind="warning")
-    if undecided:
-        return fail(
-            f"cannot decide by --fail-below {decision.fail_below:g}: {decision.reason}; use more "
-            "--n-permutations, more time or more rows",
-            arguments,
-        )
-    return decision.exit_code
+    if sure:
+        return int(decision.exit_code)
+    why = f"cannot decide by --fail-below {decision.fail_below:g}: {decision.reason}{advice}"
+    return fail(why, arguments)
 
 
-def print_end(written: Sequence[tuple[str, str]], decision: str, arguments: argparse.Namespace) -> None:
-    """What was written and what was decided; where little is printed, the decision is part of it."""
+def _print_end(written: Sequence[tuple[str, str]], decision: str, arguments: argparse.Namespace) -> None:
+    """Where little is printed, the decision is part of it."""
     from princdiff.show.terminal import printable
 
     if arguments.json == STANDARD_STREAM:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from princdiff.cli import argument_parser as types
-from princdiff.cli.compare import METHOD, ROWS, options_of, print_end
+from princdiff.cli.compare import METHOD, ROWS, concluded, options_of
 from princdiff.cli.streams import (
     BAD_INPUT,
     DIFFERENT,
@@ -18,7 +18,6 @@ from princdiff.cli.streams import (
     STANDARD_STREAM,
     check_outputs,
     distinct,
-    fail,
     print_notes,
     say,
     screen_of,
@@ -139,17 +138,13 @@ def _run(arguments: argparse.Namespace) -> int:
         result = replace(result, decision=decision.sentence)
     _print_answer(result, notes, decision, arguments)
     written = _write(result, decision, arguments)
-    undecided = decision is not None and decision.exit_code == BAD_INPUT
-    print_end(written, "" if decision is None or undecided else decision.sentence, arguments)
-    if decision is None:
-        return SAME
-    if arguments.annotate:
+    code = concluded(decision, written, arguments)
+    if decision is not None and arguments.annotate:
         from princdiff.cli.ci_reports import github_lines
 
         for line in github_lines(result, decision.differ):
             say(line)
-    print_notes([decision.caution] if decision.caution else [], arguments, kind="warning")
-    return fail(f"cannot decide: {decision.reason}", arguments) if undecided else decision.exit_code
+    return code
 
 
 def _check(arguments: argparse.Namespace) -> None:
