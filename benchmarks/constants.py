@@ -4,7 +4,7 @@ For each constant: the quality of what is found (an objective, a bound or a mean
 time, both relative to the value in the code. Quality above 1 is better. Every constant is changed alone.
 
     python -m benchmarks.constants search
-    python -m benchmarks.constants relaxation growing test
+    python -m benchmarks.constants growing test
 """
 
 from __future__ import annotations
@@ -47,16 +47,6 @@ def search() -> float:
     return total
 
 
-def relaxation() -> float:
-    """Lower bounds over upper bounds: 1 where the relaxation is solved."""
-    total = 0.0
-    for seed in range(2):
-        for rows, features in ((120, 4), (160, 12)):
-            found = princdiff.relax(*shifted(rows, features, seed), random_state=0)
-            total += found.lower_bound / found.upper_bound
-    return total
-
-
 def growing() -> float:
     """Divergences of directions of many rows."""
     X, y = shifted(60_000, 8, 0, size=0.05)
@@ -88,17 +78,6 @@ CONSTANTS: dict[str, tuple[Work, dict[str, tuple[float, ...]]]] = {
             "solvers.solve._CONTENDER": HALF_DOUBLE,
         },
     ),
-    "relaxation": (
-        relaxation,
-        {
-            "relaxation.entropic._SAMPLE": HALF_DOUBLE,
-            "relaxation.entropic._SINKHORN": HALF_DOUBLE,
-            "relaxation.entropic._ASSIGNMENT": HALF_DOUBLE,
-            "relaxation.entropic._GAME_GAP": HALF_DOUBLE,
-            "relaxation.entropic._POLISH_DIMENSION": HALF_DOUBLE,
-            "relaxation.transport._LOG_STEPS": HALF_DOUBLE,
-        },
-    ),
     "growing": (
         growing,
         {
@@ -119,7 +98,6 @@ CONSTANTS: dict[str, tuple[Work, dict[str, tuple[float, ...]]]] = {
             "statistics.direction_cells._FINALISTS": HALF_DOUBLE,
             "statistics.direction_cells._RANDOM_STARTS": HALF_DOUBLE,
             "statistics.direction_cells.MOST_FEATURES": (0.1,),
-            "statistics.column_cells._SCORED_PAIRS": HALF_DOUBLE,
             "statistics.feature_columns.MOST_VALUES": HALF_DOUBLE,
             "statistics.changed_correlations._KEPT": (0.02, 2),
         },
