@@ -80,6 +80,8 @@ def parse(
     if needs is not None and not (place / needs).exists() and place.name != needs:
         parser.error(f"{needs} is needed: name its folder with --data, or set {DATA_VARIABLE}")
     count = options.seeds or (quick_seeds if options.quick else seeds)
+    # What a stamp says of the run: fewer repetitions than a full one must be seen.
+    options.mode = "quick run" if options.quick else "full run" if count >= seeds else "shortened run"
     options.seeds = list(range(options.first_seed, options.first_seed + count))
     options.out = options.out or (QUICK_RESULTS if options.quick else RESULTS)
     return options
@@ -140,9 +142,8 @@ class Section:
         processor = _processor_seconds() - self._begin[1] if processor is None else processor
         seeds = self.options.seeds
         named = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
-        mode = mode or ("quick run" if self.options.quick else "full run")
         return (
-            f"{mode}; princdiff {princdiff.__version__}, {commit()}; {named}; "
+            f"{mode or self.options.mode}; princdiff {princdiff.__version__}, {commit()}; {named}; "
             f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}; {machine()}; "
             f"{processor / 60:.1f} minutes of processor time, {wall / 60:.1f} of the clock"
         )

@@ -139,4 +139,7 @@ def test_one_command_writes_the_section(tmp_path, capsys):
     assert len(re.findall(r"^\|---", text, flags=re.MULTILINE)) == 3
     assert "| spread of one of 60 |" in text and "| none, 60 numbers |" in text
     assert "quick run; princdiff" in text
+    assert "Left out of this run: boosted trees (scikit-learn)" in text
     assert text.split("\n\n")[1] in capsys.readouterr().out
+    __main__.main(["--seeds", "1", "--out", str(tmp_path), "--methods", "scipy_holm", *words[3:]])
+    assert "shortened run; princdiff" in (tmp_path / "harness.md").read_text()

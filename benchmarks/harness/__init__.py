@@ -1,6 +1,6 @@
 """Libraries beside each other on differences whose truth is known: whether, in what, how sure, how long.
 
-    python -m benchmarks.harness [--sets 100] [--methods princdiff hyppo ...] [--differences blocks ...]
+    python -m benchmarks.harness [--seeds 100] [--methods princdiff hyppo ...] [--differences blocks ...]
 
 A method is one file of ``methods/``: ``NAME``, and ``answer(first, second, seed)``, which is given two data
 frames and returns an `Answer`. Files whose library is not installed are named as such and left out. A

@@ -97,3 +97,36 @@ def test_weight_on_columns_that_are_independent_of_the_others_only_lowers_the_di
     # Column 2 has the same distribution in both groups, but goes with column 0 in one of them.
     x[0, 2] = x[2, 0] = 0.9
     assert best_support(x, y) == (0, 2)
+
+
+def test_a_column_that_is_not_needed_has_no_more_weight_than_one_that_does_not_differ():
+    """The other one: of S = {0, 1} only column 0 differs, so the second of the best pair is any of five."""
+    rng = np.random.default_rng(0)
+    angles = np.linspace(-np.pi / 2, np.pi / 2, 61)
+    second = []
+    for _ in range(60):
+        x, y = rng.standard_normal((2, 40, 6))
+        x[:, 0] *= 3
+        best = []
+        for j in range(1, 6):
+            directions = np.stack([np.cos(angles), np.sin(angles)])
+            projected = np.sort(x[:, [0, j]] @ directions, axis=0) - np.sort(
+                y[:, [0, j]] @ directions, axis=0
+            )
+            best.append(np.mean(projected**2, axis=0).max())
+        second.append(1 + int(np.argmax(best)))
+    assert np.mean(np.equal(second, 1)) < 0.5
+
+
+def test_distances_of_samples_are_as_near_as_the_proof_of_theorem_4_says():
+    rng = np.random.default_rng(0)
+    # 2000 rows each stand for the distributions, on an interval of length 2: R = 1.
+    for spread in (0.1, 0.5, 1.0):
+        x, y = rng.uniform(-1, 1, 2000), spread * rng.choice([-1.0, 0.3, 1.0], 2000)
+        parts = [rng.choice(rows, 50) for rows in (x, y)]
+        sampled = squared_distance(*(np.repeat(part, 40) for part in parts))
+        apart = [
+            np.abs([np.mean(part <= v) - np.mean(rows <= v) for v in np.concatenate([part, rows])]).max()
+            for part, rows in zip(parts, (x, y), strict=True)
+        ]
+        assert abs(sampled - squared_distance(x, y)) <= 8 * sum(apart)
