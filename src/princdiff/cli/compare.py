@@ -21,7 +21,7 @@ from princdiff.cli.streams import (
     source,
     warnings_as_notes,
 )
-from princdiff.options import Config, table
+from princdiff.options import CompareOptions, Config, table
 
 if TYPE_CHECKING:
     from princdiff.result import DifferenceResult
@@ -67,7 +67,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         metavar="FILE",
         help="write the same JSON to a file of any name, for princdiff score",
     )
-    types.add_options(files, ["show_rows"])
+    types.add_options(files, _OUTPUT)
     types.add_output(files)
     rule = parser.add_argument_group("decision")
     rule.add_argument(
@@ -96,7 +96,13 @@ METHOD = (
 _ROWS_AND_GROUPS = (
     "groups", "reference", *ROWS, "sample_weight", "blocks", "permute", "covariates", "memory",
 )  # fmt: skip
-_METHOD_OF_TWO = (*METHOD, "quick", "checkpoint")
+_OUTPUT = ("show_rows",)
+# What a comparison takes that a watch does not; a new option is among them.
+_METHOD_OF_TWO = METHOD + tuple(
+    name
+    for name, known in {**table(CompareOptions), **table(Config)}.items()
+    if known.flag and name not in (*METHOD, *_ROWS_AND_GROUPS, *_OUTPUT)
+)
 
 
 def options_of(arguments: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:
@@ -121,7 +127,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from princdiff.comparison import compare
 
     caught: list[str] = []
-    names = (*_ROWS_AND_GROUPS, *_METHOD_OF_TWO, "show_rows")
+    names = (*_ROWS_AND_GROUPS, *_METHOD_OF_TWO, *_OUTPUT)
     with warnings_as_notes(caught):
         result = compare(*_tables(arguments), **options_of(arguments, names))
     if arguments.fail_below is not None:
