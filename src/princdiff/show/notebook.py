@@ -60,8 +60,8 @@ def _columns(result: DifferenceResult) -> str:
         [
             *(escape(str(row[name])) for name in ("column", "kind", "change")),
             meter(float(row["effect"]), longest, bool(row["selected"])),
-            *[_pvalue(row["pvalue"])] * tested,
-            *[row["differs"]] * named,
+            *([_pvalue(row["pvalue"])] if tested else []),
+            *([row["differs"]] if named else []),
         ]
         for row in shown.to_dict("records")
     ]
