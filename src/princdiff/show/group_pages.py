@@ -96,7 +96,7 @@ def _shaded(
 def groups_html(result: GroupsResult) -> str:
     """The answer and the table of comparisons, for a notebook."""
     heads = [("groups", CELL), ("effect", f"{CELL};white-space:nowrap"), ("adjusted p", NUMBER)]
-    longest = bar_end(result.table["effect"], result.table["differs"])
+    longest = bar_end(result.table["effect"], result.table["adjusted"] <= LEVEL)
     rows = [
         (
             escape(row["title"]),
@@ -134,7 +134,7 @@ def groups_page(result: GroupsResult) -> str:
         else f"{len(result.groups)} groups, each against the rest",
         headline=unbroken(result.headline),
         comparisons=comparisons,
-        longest=bar_end(result.table["effect"], result.table["differs"]),
+        longest=bar_end(result.table["effect"], result.table["adjusted"] <= LEVEL),
         matrix=_page_matrix(result, comparisons),
         names=[named(name) for name in effects.columns],
         anchors=[row["anchor"] for row in comparisons],
