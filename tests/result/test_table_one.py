@@ -103,3 +103,14 @@ def test_what_it_cannot_do(table, result):
     weighted = compare(table[["age", "arm"]], groups="arm", sample_weight=np.arange(1.0, 241.0), **OPTIONS)
     with pytest.raises(ValueError, match="rows with weights"):
         weighted.table1()
+
+
+def test_groups_and_flags_are_named_and_what_determines_the_group_is_infinitely_far():
+    rng = np.random.default_rng(0)
+    died = np.repeat([0, 1], 60)
+    table = pd.DataFrame({"age": rng.normal(50, 9, 120), "smokes": rng.integers(0, 2, 120), "died": died})
+    table["fate"] = np.where(died, "buried", "alive")
+    found = compare(table, groups="died", n_permutations=19).table1()
+    assert list(found.columns[1:3]) == ["died = 0 (n = 60)", "died = 1 (n = 60)"]
+    assert ("smokes", "1") in found.index
+    assert found.xs("fate")["SMD"].tolist() == ["\N{INFINITY}"]

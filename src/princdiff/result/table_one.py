@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from princdiff.statistics.column_batches import column_of
 from princdiff.tables import Prepared
+from princdiff.words.readable_figures import group_names
 
 if TYPE_CHECKING:
     from princdiff.result.difference import DifferenceResult
@@ -101,7 +102,11 @@ def table_one(result: DifferenceResult, median: bool | Collection[str], overall:
     if unknown:
         raise ValueError(f"median: there is no column {unknown[0]!r}")
     groups = list(result.groups)
-    heads = {group: f"{group} (n = {rows})" for group, rows in result.groups.items()}
+    names = group_names(result)
+    heads = {
+        group: f"{name} (n = {rows})"
+        for name, (group, rows) in zip(names, result.groups.items(), strict=True)
+    }
     heads |= {"": f"overall (n = {sum(result.groups.values())})"} if overall else {}
     pvalues = result.columns.set_index("column")["pvalue"]
     types = result.columns.set_index("column")["type"]
@@ -122,11 +127,12 @@ def table_one(result: DifferenceResult, median: bool | Collection[str], overall:
             lines.append(
                 {
                     "column": name,
-                    "level": level,
+                    # Of a flag the ones are counted.
+                    "level": "1" if counts and not level else level,
                     "figures": form,
                     **cells,
                     "missing": gaps,
-                    "SMD": f"{distance:.2f}" if known and np.isfinite(distance) else "",
+                    "SMD": _smd(distance) if known else "",
                     "adjusted p": _pvalue(pvalues.get(name, np.nan)) if known else "",
                 }
             )
@@ -152,6 +158,11 @@ def _short(value: float) -> str:
     return f"{value:#.3g}".rstrip(".")
 
 
+def _smd(value: float) -> str:
+    # Groups without a value in common are infinitely far apart.
+    return "" if np.isnan(value) else "\N{INFINITY}" if np.isinf(value) else f"{value:.2f}"
+
+
 def _pvalue(value: float) -> str:
     if np.isnan(value):
         return ""
@@ -169,7 +180,7 @@ def _standardised_difference(own: pd.DataFrame, groups: list[str], counts: bool)
         _distance_of_shares(means[g], means[h]) if counts else _distance(means[[g, h]], spreads[[g, h]])
         for g, h in combinations(range(len(groups)), 2)
     ]
-    return float(np.max(found)) if np.isfinite(found).all() else np.nan
+    return float(np.max(found))
 
 
 def _distance(means: NDArray[np.float64], spreads: NDArray[np.float64]) -> float:
@@ -186,7 +197,11 @@ def _distance_of_shares(first: NDArray[np.float64], second: NDArray[np.float64])
     difference = second - first
     if not difference.any():
         return 0.0
-    square = float(difference @ np.linalg.pinv(common) @ difference)
+    weights = np.linalg.pinv(common) @ difference
+    if not np.allclose(common @ weights, difference):
+        # They differ where no group varies.
+        return np.inf
+    square = float(difference @ weights)
     return max(0.0, square) ** 0.5
 
 
