@@ -31,7 +31,7 @@ from princdiff.result import DifferenceResult
 from princdiff.result.column_order import as_in_table, by_name
 from princdiff.tables import Prepared, prepare
 from princdiff.tables.preparation import reading_of
-from princdiff.words.on_design import how_blocks_were_relabelled
+from princdiff.words.on_design import blocks_of_groups, how_blocks_were_relabelled
 from princdiff.words.on_faults import repeated_sentences
 
 # Numbers up to which rows are copied into an order of their own.
@@ -205,6 +205,7 @@ def compare_prepared(
         "divergence": comparison.divergence.name,
         "why_divergence": comparison.why_divergence,
         "permute": comparison.problem.permute,
+        "blocks": blocks_of_groups(comparison.problem, prepared.block_column),
         "covariates": list(dict.fromkeys(prepared.covariate_columns)) if adjusted else [],
         "left_out": prepared.left_out,
         "telling_columns": comparison.telling,

@@ -221,7 +221,7 @@ def test_the_promise_speaks_of_columns_where_a_column_has_several_features():
     rng = np.random.default_rng(6)
     group = halves(200)
     frame = pd.DataFrame({"group": group, "number": rng.normal(size=200)})
-    assert "the features named contain a false positive" in str(
+    assert "the columns named contain a false positive" in str(
         compare(frame, groups="group", n_permutations=19, random_state=0)
     )
     frame["letter"] = rng.choice(["a", "b", "c"], 200)

@@ -143,7 +143,7 @@ def test_discovery_rate():
     assert len(wide & truth) > len(narrow & truth) + 10
     assert len(wide - truth) <= 0.2 * len(wide)
     assert (
-        "At most 5 % of the features named are expected to be false positives"
+        "At most 5 % of the columns named are expected to be false positives"
         in select_features(X, y, error="fdr", **QUICK).control
     )
 

@@ -101,7 +101,7 @@ def wait(condition, seconds: float = 20.0) -> None:
 
 
 def names(page, rows: str = "tr:not(.feature)") -> list[str]:
-    script = "return [...document.querySelectorAll(arguments[0])].map(cell => cell.textContent)"
+    script = "return [...document.querySelectorAll(arguments[0])].map(cell => cell.title)"
     return page.execute_script(script, f"#table {rows} .choose")
 
 

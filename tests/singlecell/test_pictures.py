@@ -44,7 +44,7 @@ def test_cells_on_a_direction(cells):
     ax = princdiff.pl.pda(cells, group="b", ax=given)
     assert ax is given
     legend = ax.get_legend()
-    assert [text.get_text() for text in legend.get_texts()] == ["b (30 cells)", "rest (60 cells)"]
+    assert [text.get_text() for text in legend.get_texts()] == ["rest (60 cells)", "b (30 cells)"]
     assert ax.get_xlabel() == "component 1 (p = 0.05)"
     with pytest.raises(ValueError, match=r"3 comparisons; choose one with group=: 'a', 'b', 'c'"):
         princdiff.pl.pda(cells)
@@ -113,7 +113,7 @@ def test_two_directions_are_needed(cells):
 def test_one_gene(cells):
     ax = princdiff.pl.pda_gene(cells, "g1", group="b")
     outlines = [patch for patch in ax.patches if not patch.get_fill()]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["b", "rest"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["rest", "b"]
     for outline in outlines:
         assert outline.get_data().values.sum() == pytest.approx(1.0)
     with pytest.raises(ValueError, match=r"gene='gg1' is not in adata.var_names.*did you mean 'g1'"):

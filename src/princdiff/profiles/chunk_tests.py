@@ -290,7 +290,7 @@ class ChunkTests:
 
     def _control(self, options: SelectionOptions) -> str:
         several = len(self.columns.unit_of) > len(self.chunks.ruler.columns)
-        words = promise("columns", options.alpha, options.error)
+        words = promise(options.alpha, options.error)
         if several:
             words += " Which levels of a column changed, or its missing values, is judged within it."
         looked_at = len(self.chunks.ruler.in_pairs)

@@ -14,13 +14,11 @@ from princdiff.printable import short_repr
 from princdiff.selection.explanation import Explanation
 
 
-def promise(named: str, alpha: float, error: str) -> str:
+def promise(alpha: float, error: str) -> str:
     """What is controlled when columns are named, in words.
 
     Parameters
     ----------
-    named : str
-        What is named: "columns", or "features".
     alpha : float
         Level.
     error : {"fwer", "fdr"}
@@ -32,12 +30,12 @@ def promise(named: str, alpha: float, error: str) -> str:
 
     Examples
     --------
-    >>> promise("columns", 0.05, "fwer")
+    >>> promise(0.05, "fwer")
     'There is at most a 5 % chance that the columns named contain a false positive.'
     """
     if error == "fdr":
-        return f"At most {100 * alpha:g} % of the {named} named are expected to be false positives."
-    return f"There is at most a {100 * alpha:g} % chance that the {named} named contain a false positive."
+        return f"At most {100 * alpha:g} % of the columns named are expected to be false positives."
+    return f"There is at most a {100 * alpha:g} % chance that the columns named contain a false positive."
 
 
 @with_shared_docs

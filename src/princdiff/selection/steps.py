@@ -436,8 +436,7 @@ class SelectionSteps:
     def _control(self) -> str:
         alpha, n_features = self._options.alpha, self._problem.n_features
         several = len(np.unique(self._unit_of)) < n_features
-        named = "columns" if several else "features"
-        words = promise(named, alpha, self._options.error)
+        words = promise(alpha, self._options.error)
         if several:
             words += " Which levels of a column changed, or whether its missing values did, is judged "
             words += "within that column."

@@ -20,7 +20,7 @@ _FEWEST_BINS, _MOST_BINS = 8, 24
 # Beyond the relabellings by this many times their range, the observed statistic is pointed to, not drawn.
 _FAR = 1.5
 # A bar of what may be chance ends here, beside the largest of them.
-_CHANCE_ROOM = 2.0
+_CHANCE_ROOM = 1.5
 
 
 def curves(
@@ -104,8 +104,8 @@ def bar_end(effects: ArrayLike, selected: ArrayLike) -> float:
 
     Examples
     --------
-    >>> bar_end([0.8, 0.2], [True, False]), bar_end([0.2, 0.1], [False, False])
-    (0.8, 0.4)
+    >>> bar_end([0.8, 0.2], [True, False]), round(bar_end([0.2, 0.1], [False, False]), 2)
+    (0.8, 0.3)
     """
     sizes, shown = np.nan_to_num(np.asarray(effects, dtype=float)), np.asarray(selected, dtype=bool)
     largest, chance = sizes[shown].max(initial=0.0), sizes[~shown].max(initial=0.0)

@@ -24,7 +24,7 @@ from princdiff.show.html import named, page, shipped, unbroken, visible
 from princdiff.show.page_data import group_labels, leading, page_data
 from princdiff.show.plot_style import COLOURS
 from princdiff.words import on_directions, on_pairs, wording
-from princdiff.words.readable_figures import numbers
+from princdiff.words.readable_figures import group_sizes, listed, numbers
 
 if TYPE_CHECKING:
     from princdiff.result import DifferenceResult
@@ -83,15 +83,16 @@ def render(result: DifferenceResult, beside: DifferenceResult | None = None) -> 
         groups=[
             {
                 "name": name,
-                "rows": _count(rows),
+                "rows": rows,
                 "shade": index % vega.PALETTE_SIZE,
                 "dashed": index >= vega.PALETTE_SIZE,
             }
-            for index, (name, rows) in enumerate(zip(names, result.groups.values(), strict=True))
+            for index, (name, rows) in enumerate(zip(names, group_sizes(result, _count), strict=True))
         ],
         leading=first,
         numbers_first=any(
             result.columns["kind"].iloc[place] in ("shift", "spread", "shape", "value")
+            and not _has_few_values(result, str(result.columns["column"].iloc[place]))
             for place in first["columns"]
         ),
         n_columns=len(result.columns),
@@ -174,10 +175,17 @@ def _figures(result: DifferenceResult) -> list[dict[str, str]]:
             {
                 "label": "rows compared",
                 "value": _count(sum(result.groups.values())),
-                "help": f"in {_count(len(result.groups))} groups",
+                "help": f"in {_count(len(result.groups))} groups"
+                + (f": {listed(blocks)}" if (blocks := result.parameters.get("blocks")) else ""),
             }
         )
     return figures
+
+
+def _has_few_values(result: DifferenceResult, column: str) -> bool:
+    """Whether a number is drawn as bars, above which there is no mean."""
+    stored = result.distributions.get(column)
+    return stored is not None and len(stored.values) > 0
 
 
 def _columns_figure(result: DifferenceResult) -> dict[str, str]:

@@ -110,7 +110,8 @@ report.pictures = (function () {
 
   function fewValues(feature, kept, words) {
     const levels = columns.levels[features.column[feature]];
-    const names = kept.values.map((value) => (levels && levels[value] !== undefined ? levels[value] : String(Number(value.toPrecision(4)))));
+    const digits = new Set(kept.values.map((value) => value.toPrecision(3))).size === kept.values.length ? 3 : 4;
+    const names = kept.values.map((value) => (levels && levels[value] !== undefined ? levels[value] : String(Number(value.toPrecision(digits)))));
     const bars = names.flatMap((value, place) => kept.shares.map((shares, group) => ({ place, value, group, share: shares[place], text: percent(shares[place]), name: data.labels[group] })));
     const ends = data.scales.features[feature];
     return { template: "values", datasets: { bars }, names, words, ends: ends && { top: ends.top } };

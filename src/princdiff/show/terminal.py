@@ -66,8 +66,8 @@ def answer(result: DifferenceResult, screen: Screen, *, notes: Sequence[str] = (
     lines += relation_lines(result, screen)
     lines += row_lines(result, screen)
     lines.append("")
-    groups = zip(readable_figures.group_names(result), result.groups.values(), strict=True)
-    sizes = ", ".join(f"{shorten(printable(name), 40)}: {size} rows" for name, size in groups)
+    groups = zip(readable_figures.group_names(result), readable_figures.group_sizes(result), strict=True)
+    sizes = ", ".join(f"{shorten(printable(name), 40)}: {size}" for name, size in groups)
     n_columns, n_features = len(result.columns), len(result.table)
     features = f" as {n_features} features" if n_features != n_columns else ""
     facts = [printable(on_explanation.about_others(result))]

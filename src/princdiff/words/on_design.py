@@ -57,6 +57,24 @@ def how_blocks_were_relabelled(problem: Problem, column: str = "") -> str:
     return f"Rows were permuted within their blocks{named} only: {plural(len(rows), 'block')}."
 
 
+def blocks_of_groups(problem: Problem, column: str = "") -> list[str]:
+    """How many blocks each group has, where whole blocks were permuted: they are what is counted, not rows.
+
+    Examples
+    --------
+    >>> from princdiff.data.problem import Design
+    >>> design = Design(blocks=["p", "p", "q", "q", "r", "r"])
+    >>> donors = Problem.from_arrays(np.arange(6.0)[:, None], list("xxyyyy"), design=design)
+    >>> blocks_of_groups(donors, "donor"), blocks_of_groups(donors, "patient_id")
+    (['1 donor', '2 donors'], ['1 block', '2 blocks'])
+    """
+    if problem.blocks is None or problem.permute != "whole":
+        return []
+    noun = column if column.isalpha() and column.islower() and not column.endswith("s") else "block"
+    groups = range(problem.n_groups)
+    return [plural(len(np.unique(problem.blocks[problem.codes == group])), noun) for group in groups]
+
+
 def how_groups_were_adjusted(problem: Problem, weights: NDArray[np.float64], balance: pd.DataFrame) -> str:
     """How groups were made alike in the covariates, in words."""
     worth = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -173,6 +173,13 @@ def group_names(result: DifferenceResult) -> list[str]:
     column = result.parameters.get("groups")
     bare = all(name.lstrip("-").isdigit() or name.lower() in _BARE for name in names)
     return [f"{column} = {name}" for name in names] if column and bare else names
+
+
+def group_sizes(result: DifferenceResult, count: Callable[[int], str] = str) -> list[str]:
+    """How large the groups are: rows, after the blocks that count where whole blocks were permuted."""
+    rows = [f"{count(rows)} rows" for rows in result.groups.values()]
+    blocks = result.parameters.get("blocks") or []
+    return [f"{own} ({text})" for own, text in zip(blocks, rows, strict=True)] if blocks else rows
 
 
 def some(names: list[str], most: int = NAMED) -> str:
