@@ -107,7 +107,7 @@ def test_long_names(tmp_path):
 @needs_rules
 def test_folder_without_permission(tmp_path):
     tmp_path.chmod(0o500)
-    with pytest.raises(PermissionError, match="nothing may be written in the folder"):
+    with pytest.raises(PermissionError, match="no file can be written in the folder"):
         check_writable(tmp_path / "a.txt")
     tmp_path.chmod(0o700)
 

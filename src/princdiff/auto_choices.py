@@ -145,7 +145,7 @@ def choose_divergence(
             "Distance: squared Wasserstein, because all columns are continuous numbers."
         )
     return get("energy"), (
-        f"Distance: energy, because the table has {found}, of which the rarest would rule the squared "
+        f"Distance: energy, because the table has {found}, of which the rarest would dominate the squared "
         "Wasserstein distance."
     )
 

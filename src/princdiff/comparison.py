@@ -227,7 +227,7 @@ def in_sums(prepared: Prepared, options: Options) -> bool:
 def in_canonical_order(prepared: Prepared) -> tuple[Prepared, NDArray[np.uint64] | None]:
     """The same rows in an order that depends on their values only, and their keys; see `data.row_keys`.
 
-    What is drawn at random (relabellings, folds, samples) then depends neither on the order in which rows
+    What is drawn at random (permutations, folds, samples) then depends neither on the order in which rows
     came nor on which group came first: swapping groups changes signs and nothing else.
     """
     if prepared.weights is not None and not prepared.weights.all():

@@ -113,7 +113,7 @@ def check_writable(path: str | Path) -> None:
         raise FileNotFoundError(f"the folder {folder} does not exist; create it first")
     # A new file takes the place of the old one, so it is the folder that counts.
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise PermissionError(f"nothing may be written in the folder {folder}")
+        raise PermissionError(f"no file can be written in the folder {folder}")
 
 
 def write_text(path: str | Path, text: str) -> None:

@@ -170,7 +170,7 @@ def test_two_outputs_of_one_name(asked, capsys):
 def test_folder_without_permission(asked, capsys):
     Path("closed").mkdir(mode=0o500)
     assert main(["compare", "before.csv", "after.csv", "--save", "closed/r.json"]) == 2
-    assert "nothing may be written" in one_line_error(capsys)
+    assert "no file can be written" in one_line_error(capsys)
 
 
 @pytest.mark.parametrize(

@@ -91,5 +91,5 @@ def test_later_rows_are_rounded_too_and_two_values_keep_their_names():
     assert table.features == ("seventh", "dose = 0.7")
     for frame in frames:
         np.testing.assert_array_equal(encode(frame, table.codings).rows, table.rows[:40])
-    with pytest.raises(ValueError, match="'seven' is no precision"):
+    with pytest.raises(ValueError, match="'seven' is not a precision"):
         Coding("seventh", precision="seven")

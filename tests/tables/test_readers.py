@@ -196,9 +196,9 @@ def test_arrays_keep_float32_and_are_not_copied():
         (np.zeros((2, 0)), "X has no columns"),
         (pd.DataFrame(), "X has no columns"),
         (pd.DataFrame({"a": []}), "X has columns but no rows"),
-        (7, "X is no table: int"),
-        (None, "X is no table: NoneType"),
-        ([[1, 2], [3]], "X is no table"),
+        (7, "X is not a table: int"),
+        (None, "X is not a table: NoneType"),
+        ([[1, 2], [3]], "X is not a table"),
         (sp.csr_matrix((2, 2), dtype=complex), "X must be a matrix of real numbers"),
     ],
 )

@@ -115,7 +115,7 @@ def test_no_header(tmp_path):
         ),
         ("v,w\n1,2,9\n3,4\n5,6\n", "line 2 has 3 fields, but the header names 2 and line 3 has 2"),
         ("v,w\n\n1,2,9\n3,4,5\n5,6\n", "line 3 has 3 fields, but the header names 2 and line 5 has 2"),
-        ("v,w\n1,2,9\n1,4,5\n", "line 2 has 3 fields.*the first field of line 3 is no row name"),
+        ("v,w\n1,2,9\n1,4,5\n", "line 2 has 3 fields.*the first field of line 3 is not a row name"),
         ("v,w\n1,2,3,4\n3,4,5,6\n", "line 2 has 4 fields, but the header names 2; mind separators"),
         ('"v",w\n"a\nb",2,\n"c",4,\n', "line 3 has 3 fields"),
     ],

@@ -1,9 +1,9 @@
 """Whether units of a batch differ from those of the reference, and in which features, at a very small level.
 
 Sums over the units of the batch are compared with sums over random units of both. Each feature's sum is
-brought to a normal scale by its mean, variance and skewness over all relabellings, which are known in closed
-form; the largest of all features is ranked among those of random relabellings (Westfall and Young). A level
-of one in a million takes millions of relabellings, but nearly always a few hundred show that it is out of
+brought to a normal scale by its mean, variance and skewness over all permutations, which are known in closed
+form; the largest of all features is ranked among those of random permutations (Westfall and Young). A level
+of one in a million takes millions of permutations, but nearly always a few hundred show that it is out of
 reach (Besag and Clifford).
 """
 
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from princdiff.labellings.pvalues import counted_pvalue
 
-# Relabellings that reach the observed statistic after which the search ends: the level is out of reach.
+# Permutations that reach the observed statistic after which the search ends: the level is out of reach.
 _ENOUGH = 10
-# Relabellings are this many divided by the level: with one alone, its chance would decide.
+# Permutations are this many divided by the level: with one alone, its chance would decide.
 _TIMES = 3
 _FIRST, _ROUND = 250, 5_000
 # Differences of statistics below which they are tied.
@@ -57,7 +57,7 @@ def unit_test(
     level : float
         What the p-value has to reach.
     rng : Generator
-        Draws relabellings.
+        Draws permutations.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def _ranked(
     """The p-value of the largest score, and how large a score has to be for a feature to be named."""
     count = max(math.ceil(_TIMES / level), _ENOUGH) - 1
     single = pool.astype(np.float32)
-    # The largest maxima of relabellings that a named feature must exceed.
+    # The largest maxima of permutations that a named feature must exceed.
     allowed = max(0, math.floor(level * (1 + count) + 1e-9) - 1)
     largest = np.full(allowed + 1, -np.inf)
     reached = drawn = 0
@@ -152,7 +152,7 @@ def _maxima(
     from_here: float,
     draws: tuple[int, np.random.Generator],
 ) -> NDArray[np.float64]:
-    """The largest score of each of some relabellings; -inf where it is below ``from_here``."""
+    """The largest score of each of some permutations; -inf where it is below ``from_here``."""
     step, rng = draws
     chosen = np.zeros((step, len(pool)), dtype=np.float32)
     places = np.argpartition(rng.random((step, len(pool)), dtype=np.float32), small - 1, axis=1)[:, :small]

@@ -100,7 +100,7 @@ class Watch:
     error : {"fwer", "fdr"}
         Which of the two is promised.
     seed : int
-        Of the dealing of rows and of relabellings.
+        Of the dealing of rows and of permutations.
     ruler : Ruler
         Bins and levels.
     unit_rows : int

@@ -73,7 +73,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     files.add_argument(
         "--state",
         metavar="FILE",
-        help="watch for ever: keep what was seen in FILE, look at new batches only, promise over all to come",
+        help="keep a record in FILE: look at new batches only, and control the error over all to come",
     )
     files.add_argument(
         "--html", metavar="FILE", help="write a page: what is new, each column over time, each batch"

@@ -78,8 +78,8 @@ def open_rows(
     rows = _from_object(source, layer, options)
     if rows is None:
         raise TypeError(
-            f"source: {type(source).__name__} is no path, memory map, Dask array or backed AnnData; rows in "
-            "memory are given to fit as they are"
+            f"source: {type(source).__name__} is not a path, memory map, Dask array or backed AnnData; rows "
+            "in memory are given to fit as they are"
         )
     return _opened(rows)
 

@@ -58,7 +58,7 @@ permute : {"auto", "within", "whole"}, default="auto"
     within blocks where each has rows of several groups, and each kind in its way where there are both.""",
     "n_permutations": """
 n_permutations : int, default=999
-    Random relabellings; all distinct ones where they are fewer.""",
+    Random permutations; all distinct ones where they are fewer.""",
     "random_state": """
 random_state : int, RandomState, Generator or None
     Seed.""",

@@ -321,7 +321,7 @@ def settle_weights(
         )
     empty = [str(name) for code, name in enumerate(classes) if not weights[codes == code].any()]
     if empty:
-        raise ValueError(f"{_listed('group', empty)} left without weight: all its sample_weight are zero")
+        raise ValueError(f"{_listed('group', empty)} left without weight: all its sample weights are zero")
     if (weights == weights[0]).all():
         return None
     return bring_near_one(weights)

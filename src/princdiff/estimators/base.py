@@ -95,7 +95,7 @@ class PrincipalDifferences(Directions, ProjectingEstimator):
         X, y, sample_weight
             What was given to `fit`.
         n_permutations : int, default=99
-            Relabellings.
+            Permutations.
 
         Returns
         -------

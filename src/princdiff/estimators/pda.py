@@ -22,7 +22,7 @@ class PDA(PrincipalDifferences):
     n_components : int or "auto", default=1
         Directions in succession, each orthogonal to those before it; with ``metric="whitened"`` or a
         divergence that does not depend on scale, each with projections uncorrelated to theirs. "auto":
-        until what is left does not differ significantly (99 relabellings, 5 %).
+        until what is left does not differ significantly (99 permutations, 5 %).
     {divergence}
     {scale}
     metric : {"euclidean", "whitened"}, default="euclidean"

@@ -1,4 +1,4 @@
-"""P-values from relabellings: one rule for counting, for ties and for many hypotheses at once.
+"""P-values from permutations: one rule for counting, for ties and for many hypotheses at once.
 
 Everything here takes statistics of all labellings, the observed one first. The p-value is the share of
 labellings that reach the observed statistic, the observed one among them: (1 + b) / (1 + B). It is valid
@@ -25,7 +25,7 @@ TIE_SPREAD = 1e-4
 TIE_RELATIVE = 1e-7
 # How much more p-values vary over the labellings drawn than counting makes them, where scores are fitted to
 # these labellings: a part of p (1 - p). Nine tables of 3 to 20 columns and 60 or 120 rows, 40 seeds each, 199
-# relabellings: variances of 1.2 to 7 times that of a count, the largest for p between .1 and .8. Intervals of
+# permutations: variances of 1.2 to 7 times that of a count, the largest for p between .1 and .8. Intervals of
 # counts covered the mean over seeds in .87 where .99 was said.
 SCORED = 32.0
 # Values handled at a time, so that temporaries stay small beside the scores.
@@ -45,7 +45,7 @@ def counted_pvalue(n_reached: ArrayLike, n_relabellings: int) -> NDArray[np.floa
     Parameters
     ----------
     n_reached : int or array of int
-        b, the relabellings whose statistic is at least the observed one.
+        b, the permutations whose statistic is at least the observed one.
     n_relabellings : int
         B, all of them.
 
@@ -228,7 +228,7 @@ def adjusted_pvalues(pvalues: ArrayLike, adjustment: str = "holm") -> NDArray[np
 def monte_carlo_interval(
     pvalue: float, n_labellings: int, coverage: float = 0.99, excess: float = 0.0
 ) -> Interval:
-    """Where the p-value of infinitely many random relabellings lies (Clopper and Pearson).
+    """Where the p-value of infinitely many random permutations lies (Clopper and Pearson).
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ def monte_carlo_interval(
 
 
 _EXCEEDANCES = 250
-# With this many relabellings that reach the observed statistic, counting is good enough.
+# With this many permutations that reach the observed statistic, counting is good enough.
 _COUNTED = 10
 _FEWEST = 30
 
@@ -280,7 +280,7 @@ def pareto_pvalue(observed: float, null: NDArray[np.float64]) -> float | None:
     observed : float
         Observed statistic.
     null : array of shape (n_permutations,)
-        Statistics of the relabellings, from a continuous distribution.
+        Statistics of the permutations, from a continuous distribution.
 
     Returns
     -------

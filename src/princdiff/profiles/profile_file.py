@@ -114,7 +114,7 @@ def from_bytes(content: bytes) -> Profile:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         header = json.loads(archive.read("profile.json"))
         if header.get("kind") != KIND:
-            raise ValueError("it is no profile of princdiff")
+            raise ValueError("it is not a profile of princdiff")
         if header["format"] > FORMAT:
             raise ValueError(
                 f"it has format {header['format']}, written by a later version; this one reads {FORMAT}"

@@ -288,7 +288,7 @@ def refuse_crossing_blocks(found: Profile) -> None:
     if several:
         raise CrossingBlocks(
             f"{several} blocks of column {found.about['blocks']!r} have rows of several groups, and a "
-            "profile relabels whole blocks only: compare the rows, "
+            "profile permutes whole blocks only: compare the rows, "
             "princdiff.compare(table, groups=..., blocks=...)"
         )
 

@@ -260,7 +260,7 @@ class DifferenceResult(Saved):
 
     @property
     def null(self) -> NDArray[np.float64]:
-        """Statistics of the relabellings; empty for a split test."""
+        """Statistics of the permutations; empty for a split test."""
         return self.test.null
 
     @property
@@ -445,7 +445,7 @@ class DifferenceResult(Saved):
         return result_plots.relations(self, top, ax)
 
     def plot_null(self, *, ax: Axes | None = None) -> Axes:
-        """Draw the statistic of the relabellings, and the observed one."""
+        """Draw the statistic of the permutations, and the observed one."""
         from princdiff.show import plots
 
         self._check_drawn(ax=ax)

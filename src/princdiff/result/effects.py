@@ -119,7 +119,7 @@ def beyond_chance(
     weights : array of shape (n_rows,), optional
         Row weights.
     rng : Generator, optional
-        Draws the relabellings that show how much of a shape is chance.
+        Draws the permutations that show how much of a shape is chance.
     found : Kind, optional
         The differences of the columns, where they are known already.
 

@@ -310,7 +310,7 @@ def _inserted(table: pd.DataFrame, further: pd.DataFrame) -> pd.DataFrame:
 # Whether the values of a number that were measured differ, where others are missing.
 
 
-# Relabellings of the rows that have a value, by which the statistics become comparable scores.
+# Permutations of the rows that have a value, by which the statistics become comparable scores.
 _N_RELABELLINGS = 199
 # Rows on which they are judged at most.
 _MOST_ROWS = 20_000

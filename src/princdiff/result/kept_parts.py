@@ -22,7 +22,7 @@ from princdiff.tables import Prepared
 
 
 def kept_test(found: PermutationResult | None, problem: Problem, asked: int) -> tuple[float, float, TestPart]:
-    """P-value, statistic and what the result keeps of the test, of which so many relabellings were asked."""
+    """P-value, statistic and what the result keeps of the test, of which so many permutations were asked."""
     if found is None:
         return float("nan"), float("nan"), TestPart(asked=asked)
     low, high = (np.nan, np.nan) if found.monte_carlo is None else found.monte_carlo

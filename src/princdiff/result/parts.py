@@ -44,15 +44,15 @@ class TestPart:
     name : {"none", "permutation", "split"}
         Which test was made.
     null : array of shape (n_permutations,)
-        The statistic of every relabelling; empty for a split test.
+        The statistic of every permutation; empty for a split test.
     n_permutations, asked : int
-        Relabellings made, and asked for.
+        Permutations made, and asked for.
     exact : bool
-        Whether all distinct relabellings were used.
+        Whether all distinct permutations were used.
     smallest_attainable_pvalue : float
         No p-value of this test can fall below it.
     monte_carlo_error : float
-        Standard error of the p-value from drawing relabellings at random.
+        Standard error of the p-value from drawing permutations at random.
     cells : list of str
         What was looked at, in words.
     cell_pvalues : array of shape (n_cells,)
@@ -114,7 +114,7 @@ class SelectionPart:
     control : str
         The promise in one sentence, or why nothing was selected.
     n_permutations : int
-        Relabellings behind the p-values.
+        Permutations behind the p-values.
     """
 
     made: bool = False

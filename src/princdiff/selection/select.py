@@ -98,7 +98,7 @@ def select_features(
     -----
     "all" with ``error="fwer"`` promises: with probability at least 1 - ``alpha`` every feature named "alone"
     differs in distribution, and every pair named "together" goes together differently. What is assumed:
-    the relabellings are right (rows, or blocks, are exchangeable where nothing differs), and the features and
+    the permutations are right (rows, or blocks, are exchangeable where nothing differs), and the features and
     pairs that do not differ have jointly the same distribution in the groups; for pairs, after each feature
     is brought to normal scores within its group, which makes that part approximate. Of the error 60 %
     is for single features, 25 % for pairs, and 15 % for the relations of further features to those already
@@ -183,7 +183,7 @@ def single_columns(problem: Problem, run: Run, n_permutations: int) -> pd.DataFr
     run : Run
         Seed and threads.
     n_permutations : int
-        Relabellings.
+        Permutations.
 
     Returns
     -------

@@ -51,7 +51,7 @@ class SelectionResult:
         ``feature``, ``column`` (of the user's table), ``selected``, ``reason`` ("alone", "together with
         ...", "direction" or nothing), ``score`` (-log of an approximate p-value of its own distribution),
         ``pvalue`` (of its own distribution, not adjusted), ``pvalue_error`` (its standard error from drawing
-        relabellings at random), ``pvalue_adj`` (for any reason, adjusted for all features and pairs looked
+        permutations at random), ``pvalue_adj`` (for any reason, adjusted for all features and pairs looked
         at).
     columns : DataFrame with one row per column of the user's table
         ``column``, ``selected``, ``score``, ``pvalue``, ``pvalue_adj`` and ``pvalue_extrapolated`` (below
@@ -62,7 +62,7 @@ class SelectionResult:
     control : str
         What is controlled, in words.
     n_labellings : int
-        Relabellings behind the p-values, the observed one included.
+        Permutations behind the p-values, the observed one included.
     why : list of Why
         For each feature why it is named: alone, or together with which others.
     statistics : DataFrame with one row per feature, or None

@@ -277,16 +277,16 @@ def pair(names: list[str]) -> Spec:
     )
 
 
-# Charts of how sure a result is: the relabellings, the splits, and how many features a direction needs.
+# Charts of how sure a result is: the permutations, the splits, and how many features a direction needs.
 
 
 def null(values: NDArray[np.float64], observed: float) -> Spec:
-    """Histogram of the statistic under relabelling, and the observed one.
+    """Histogram of the statistic under permutation, and the observed one.
 
     Parameters
     ----------
     values : array of shape (n_permutations,)
-        Statistics of the relabellings.
+        Statistics of the permutations.
     observed : float
         Statistic of the groups as they are.
 
@@ -302,7 +302,7 @@ def null(values: NDArray[np.float64], observed: float) -> Spec:
     ]
     steps = [{"x": bar["x"], "n": bar["n"]} for bar in bars] + [{"x": bars[-1]["x2"], "n": bars[-1]["n"]}]
     spread = float(edges[-1] - edges[0])
-    # To scale, relabellings far from the observed value would be a hairline that nobody sees.
+    # To scale, permutations far from the observed value would be a hairline that nobody sees.
     far = is_far(values, observed)
     low, high = min(float(edges[0]), observed), max(float(edges[-1]), observed)
     if far:

@@ -17,7 +17,7 @@ _GRID_POINTS = 161
 # Beyond so many rows their quantiles say as much.
 _MOST_POINTS = 1000
 _FEWEST_BINS, _MOST_BINS = 8, 24
-# Beyond the relabellings by this many times their range, the observed statistic is pointed to, not drawn.
+# Beyond the permutations by this many times their range, the observed statistic is pointed to, not drawn.
 _FAR = 1.5
 # A bar of what may be chance ends here, beside the largest of them.
 _CHANCE_ROOM = 1.5
@@ -92,7 +92,7 @@ def _density(points: NDArray[np.float64], rows: int, grid: NDArray[np.float64]) 
 
 
 def null_edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bounds of the bins in which the statistics of the relabellings are counted."""
+    """Bounds of the bins in which the statistics of the permutations are counted."""
     low, high = float(values.min()), float(values.max())
     if high - low <= 1e-9 * max(1.0, abs(high)):
         low, high = low - 0.5, high + 0.5
@@ -126,6 +126,6 @@ def upper_group(component: dict[str, GroupReference]) -> int | None:
 
 
 def is_far(values: NDArray[np.float64], observed: float) -> bool:
-    """Whether the observed statistic lies too far beyond the relabellings to be drawn to scale."""
+    """Whether the observed statistic lies too far beyond the permutations to be drawn to scale."""
     spread = float(np.ptp(values))
     return bool(spread > 0 and observed > values.max() + _FAR * spread)

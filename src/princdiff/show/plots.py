@@ -226,12 +226,12 @@ def _draw_transport(ax: Axes, pair: list[NDArray], levels: NDArray[np.float64], 
 
 @with_shared_docs
 def null_distribution(null: ArrayLike, observed: float, pvalue: float, *, ax: Axes | None = None) -> Axes:
-    """Draw a histogram of the relabellings' statistics, and the observed one.
+    """Draw a histogram of the permutations' statistics, and the observed one.
 
     Parameters
     ----------
     null : array of shape (n_permutations,)
-        Statistics of the relabellings.
+        Statistics of the permutations.
     observed : float
         Observed statistic.
     pvalue : float
@@ -255,7 +255,7 @@ def null_distribution(null: ArrayLike, observed: float, pvalue: float, *, ax: Ax
     label = f"observed: {observed:.3g} (p = {pvalue:.2g})"
     spread = float(np.ptp(null)) or 1.0
     if figures.is_far(null, observed):
-        # Drawn to scale the relabellings would be a thin line: point to where the observed value is.
+        # Drawn to scale the permutations would be a thin line: point to where the observed value is.
         edge = null.max() + 0.5 * spread
         ax.set_xlim(null.min() - 0.1 * spread, edge)
         height = 0.5 * ax.get_ylim()[1]

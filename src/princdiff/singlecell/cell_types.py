@@ -55,7 +55,7 @@ def compare_types(
     comparison : CellComparison
         Two groups.
     how : (GeneOptions, Run)
-        Relabellings and what is controlled, threads and progress.
+        Permutations and what is controlled, threads and progress.
 
     Returns
     -------

@@ -33,7 +33,7 @@ def composition(counts: NDArray[np.float64], donors: Donors, seed: int) -> pd.Da
     donors : Donors
         Groups of these rows.
     seed : int
-        For the relabellings.
+        For the permutations.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Genes whose mean, variability or co-expression differs between donors.
 
 A donor is a unit: what is compared are sums over the cells of each, so that many cells of few donors do not
-pass for many observations. Statistics of all genes are made anew for every relabelling of donors.
+pass for many observations. Statistics of all genes are made anew for every permutation of donors.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from princdiff.tables.counts import CellCounts
 
 # A gene is tested if so many cells show it, and this share of them.
 FEWEST_CELLS, LEAST_SHARE = 10, 0.02
-# Relabellings of donors cost little; all are used where they are fewer.
+# Permutations of donors cost little; all are used where they are fewer.
 FEWEST_PERMUTATIONS = 499
 # Shares of the error level, by what differs: most often it is the mean, and a false pair names two genes.
 _SHARES = {"mean": 0.8, "variability": 0.1, "co-expression": 0.1}
@@ -31,7 +31,7 @@ _FEWEST_COUNTS = 30
 _MOST_PAIRED, _PAIRED_SHARE = 900, 0.25
 # P-value of a mean up to which the pairs of a gene are not looked at.
 _CHANGED_MEAN = 0.01
-# Relabellings of pairs, and pairs whose p-values are counted: a single pair can be named with a hundred.
+# Permutations of pairs, and pairs whose p-values are counted: a single pair can be named with a hundred.
 _PAIR_LABELLINGS, _MOST_COUNTED = 199, 2000
 # Cells of a donor from which its correlations are estimated at most; donors differ by more than these err.
 _MOST_CORRELATED = 1000
@@ -101,11 +101,11 @@ class GeneOptions:
     Attributes
     ----------
     n_permutations : int
-        Relabellings of donors wanted.
+        Permutations of donors wanted.
     error : {"fdr", "fwer"}
         What is controlled at 5 %: the expected share of false genes, or the chance of any.
     seed : int
-        For the relabellings.
+        For the permutations.
     """
 
     n_permutations: int
@@ -125,7 +125,7 @@ def donor_genes(cells: CellCounts, names: NDArray, donors: Donors, options: Gene
     donors : Donors
         Units and their groups.
     options : GeneOptions
-        Relabellings and what is controlled.
+        Permutations and what is controlled.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def compare_genes(cells: CellCounts, donors: Donors, options: GeneOptions) -> Co
     donors : Donors
         Units and their groups.
     options : GeneOptions
-        Relabellings.
+        Permutations.
 
     Returns
     -------
@@ -403,7 +403,7 @@ def _correlations(
 def _as_many_cells(cells: CellCounts, donors: Donors) -> tuple[CellCounts, Donors]:
     """Fewer cells of donors that have many, where the donors of one group have more than those of the other.
 
-    What is known of each donor must be about as sure in both groups: relabelling takes donors for alike.
+    What is known of each donor must be about as sure in both groups: permutation takes donors for alike.
     """
     n_cells = np.bincount(donors.of_cell, minlength=len(donors.codes))
     usual = sorted(float(np.median(n_cells[donors.codes == code])) for code in (0, 1))

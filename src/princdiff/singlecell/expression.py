@@ -119,7 +119,7 @@ class Expression:
         scale : {None, "pooled", "within"}
             With "within" neither a shift nor a spread counts.
         options : GeneOptions
-            Relabellings and what is controlled.
+            Permutations and what is controlled.
         run : Run
             Threads and progress.
 

@@ -126,10 +126,10 @@ def enrichment(
     leading : array of str
         Leading genes of the direction found.
     null : int array of shape (n_relabellings + 1, at least n_top), optional
-        Leading genes of the relabellings, as numbers in the universe, the observed labelling first; see
+        Leading genes of the permutations, as numbers in the universe, the observed labelling first; see
         `leading_genes`.
     n_top : int
-        Leading genes of a relabelling that count.
+        Leading genes of a permutation that count.
     min_size, max_size : int
         Sets with fewer or more genes in the universe are left out.
 
@@ -245,9 +245,9 @@ def pda_gene_sets(
     None
         Written is ``.uns[key]["gene_sets"]``, see `princdiff.get.pda_gene_sets_df`, with two p-values.
         "pvalue": hypergeometric, the analysed genes being the universe; it takes genes for independent.
-        "pvalue_permutation": of the relabellings of `pda`, how many have this many genes of the set among the
+        "pvalue_permutation": of the permutations of `pda`, how many have this many genes of the set among the
         leading genes of their own direction over all genes. It knows that some genes vary together, and that
-        some are on top of any direction. Where `pda` made no relabellings it is NaN. Both also adjusted after
+        some are on top of any direction. Where `pda` made no permutations it is NaN. Both also adjusted after
         Benjamini and Hochberg.
 
     Examples

@@ -125,7 +125,7 @@ def rank_genes_groups_df(
     if pval_cutoff is not None:
         found = found[found["pvals_adj"] <= pval_cutoff]
     place = {name: number for number, name in enumerate(dict.fromkeys(table["group"]))}
-    # Scores decide where p-values, which are counts of relabellings, tie.
+    # Scores decide where p-values, which are counts of permutations, tie.
     by = (-found["scores"], found["pvals"], found["pvals_adj"], found["group"].map(place).to_numpy())
     order = np.lexsort(by)
     return found.iloc[order].reset_index(drop=True)

@@ -27,7 +27,7 @@ def rank_genes(
     scale : {None, "pooled", "within"}
         With "within" neither a shift nor a spread counts.
     how : (GeneOptions, Run)
-        Relabellings and what is controlled, threads and progress.
+        Permutations and what is controlled, threads and progress.
 
     Returns
     -------

@@ -104,7 +104,7 @@ def pda(
         "within": cells change groups inside their donor, for donors that were measured in every group.
         "auto": whichever of both the donors are.
     n_permutations : int, default=99
-        Relabellings of the test of each comparison; 0 leaves it out. With blocks fewer may exist.
+        Permutations of the test of each comparison; 0 leaves it out. With blocks fewer may exist.
     statistic : {"divergence", "adaptive"}, default="divergence"
         Of the test. "divergence": the largest divergence over directions of all genes. "adaptive": the best
         over numbers of genes from one to all, which is more powerful where few genes differ and about ten
@@ -114,7 +114,7 @@ def pda(
     certify : {"auto", True, False}, default="auto"
         Bound what any direction could reach; "auto": where that costs no more than the fit.
     n_null_genes : int, default=200
-        Leading genes of every relabelling to keep, for `pda_gene_sets`.
+        Leading genes of every permutation to keep, for `pda_gene_sets`.
     error : {"fdr", "fwer"}, default="fdr"
         What is controlled at 5 % when genes are named: the expected share of false ones ("fdr"), or the
         chance of any ("fwer").

@@ -104,7 +104,7 @@ def split_test(
     scale : {"pooled", None}, default="pooled"
         Scaling of the features.
     n_permutations : int, default=999
-        Relabellings of the rows kept aside.
+        Permutations of the rows kept aside.
     {effort}
     {random_state}
     {n_jobs}
@@ -244,7 +244,7 @@ def _by_quantiles(
     """P-value of the squared distance of quantile functions at many levels; ``values`` ascend.
 
     A permutation test is valid for any statistic. With many rows this one differs from the distance by less
-    than anybody could see, and a relabelling costs no sort and no matching of rows.
+    than anybody could see, and a permutation costs no sort and no matching of rows.
     """
     sizes = np.bincount(codes, minlength=n_groups)
     shares = (sizes / len(codes))[:, None]

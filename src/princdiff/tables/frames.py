@@ -263,11 +263,13 @@ def _from_array(source: Any, label: str) -> Table:
     try:
         array = source.astype(np.float64).filled(np.nan) if masked else np.asarray(source)
     except ValueError as error:
-        raise ValueError(f"{label} is no table: {error}") from error
+        raise ValueError(f"{label} is not a table: {error}") from error
     if array.dtype.names is not None:
         return from_frame(pd.DataFrame(array), label)
     if array.ndim == 0:
-        raise ValueError(f"{label} is no table: {type(source).__name__} cannot be read as rows and columns")
+        raise ValueError(
+            f"{label} is not a table: {type(source).__name__} cannot be read as rows and columns"
+        )
     if array.ndim == 1:
         _refuse_vector(label, "reshape(-1, 1)")
     if array.ndim > 2:

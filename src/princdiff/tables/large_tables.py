@@ -144,7 +144,7 @@ def _refuse(extent: Extent) -> None:
         f"{option('memory', format_bytes(extent.budget))}; "
         f"give more memory, or leave out what needs single rows ({option('covariates')}, "
         f"{option('sample_weight')}, dropped rows, dates by parts, rows to show, a checkpoint, blocks "
-        "relabelled inside), and sums over chunks of rows are compared"
+        "permuted within blocks), and sums over chunks of rows are compared"
     )
 
 

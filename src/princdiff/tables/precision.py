@@ -89,7 +89,7 @@ class Precision:
         """
         found = re.fullmatch(r"(\d{1,2}) (decimal|digit)s?", text)
         if found is None and text != "single precision":
-            raise ValueError(f"{text!r} is no precision of numbers")
+            raise ValueError(f"{text!r} is not a precision of numbers")
         return cls("single") if found is None else cls(f"{found[2]}s", int(found[1]))  # type: ignore[arg-type]
 
 

@@ -270,7 +270,7 @@ def _check_row_names(
             why = "" if line == first[0] else f" and line {line} has {len(fields)}"
             break
         if fields[0] in names:
-            why = f" and the first field of line {line} is no row name, as it occurred before"
+            why = f" and the first field of line {line} is not a row name, as it occurred before"
             break
         names.add(fields[0])
         last_is_empty &= not fields[-1].strip()
