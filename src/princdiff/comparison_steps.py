@@ -540,8 +540,8 @@ class Comparison:
         return feature_tables.single_features(self.data, deviations, rng)
 
     def _measured(self) -> pd.DataFrame:
-        """Figures of the columns by group."""
-        return measured_columns(self.data)
+        """Figures of the columns by group: of the rows as they are, whatever the test is adjusted for."""
+        return measured_columns(replace(self.data, weights=self.problem.weights))
 
     def _in_words(self) -> Prepared:
         """The rows that words on columns speak of."""

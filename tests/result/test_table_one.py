@@ -114,3 +114,12 @@ def test_groups_and_flags_are_named_and_what_determines_the_group_is_infinitely_
     assert list(found.columns[1:3]) == ["died = 0 (n = 60)", "died = 1 (n = 60)"]
     assert ("smokes", "1") in found.index
     assert found.xs("fate")["SMD"].tolist() == ["\N{INFINITY}"]
+
+
+def test_what_the_test_is_adjusted_for_does_not_change_the_figures(table):
+    plain = compare(table[["age", "income", "arm"]], groups="arm", missing="impute", **OPTIONS).table1()
+    adjusted = compare(
+        table[["age", "income", "arm"]], groups="arm", covariates="age", missing="impute", **OPTIONS
+    ).table1()
+    figures = [name for name in plain.columns if "(n =" in name]
+    assert (adjusted.loc["income", figures] == plain.loc["income", figures]).to_numpy().all()

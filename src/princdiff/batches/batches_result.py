@@ -177,6 +177,8 @@ class BatchesResult(Saved):
                 f"Only {'batches that are short differ' if count > 1 else 'one batch that is short differs'} "
                 f"from {self.reference}: {first['batch']} ({first['short']}; {adjusted}) differs{what}."
             )
+        if total == 1:
+            return f"{first['batch']} differs from {self.reference} ({adjusted}){what}."
         short = int((self.frame["differs"] & (self.frame["short"] != "")).sum())
         aside = "" if not short else ", one of them short" if short == 1 else f", {short} of them short"
         which = "the first is" if not short else "the first whole one is"

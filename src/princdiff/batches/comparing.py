@@ -194,7 +194,6 @@ def _frame(
         # The one place that says so: texts, charts, files and exit codes all read it here.
         differs = bool(pvalue <= alpha and (least is None or result.effect >= least))
         named = _named_columns(result, alpha / len(results)) if differs else []
-        changes = result.columns.set_index("column")["change"]
         records.append(
             {
                 "batch": name,
@@ -206,7 +205,7 @@ def _frame(
                 "adjusted": pvalue,
                 "differs": differs,
                 "columns": named,
-                "changes": "; ".join(f"{column} ({changes[column]})" for column in named[:_NAMED]),
+                "changes": "; ".join(f"{one} ({result.change_of(one)[0].text})" for one in named[:_NAMED]),
             }
         )
     return pd.DataFrame(records)

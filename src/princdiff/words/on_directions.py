@@ -38,14 +38,14 @@ def distance_sentence(result: DifferenceResult) -> str:
     order = frame["share"].fillna(frame["weight"] ** 2).sort_values(ascending=False, kind="stable").index
     columns = _columns_of(frame.loc[order])
     kind = _main_kind(result, frame)
-    apart = f"they {_size(result, result.effect, *result.effect_interval, kind=kind)}"
+    apart = _size(result, result.effect, *result.effect_interval, kind=kind)
     other = second_contrast(result)
     if other is None:
         direction = f"the direction found ({some(columns, _DIRECTION_FEATURES)})"
         clearest = _clearer_column(result)
         if clearest and columns != [clearest]:
-            return f"In {cut(clearest, 60)} alone, more than along {direction}, {apart}."
-        return f"Along {direction} {apart}."
+            return f"They {apart} in {cut(clearest, 60)} alone, more than along {direction}."
+        return f"Along {direction} they {apart}."
     size = f"{result.effect:.2g} along the {SIZE} ({some(columns, _DIRECTION_FEATURES)})"
     made_of = (
         f" ({some(contrast_columns(result, other), _DIRECTION_FEATURES)})" if other.name == SHARPEST else ""
