@@ -39,11 +39,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     wanted = options.differences or (QUICK if options.quick else [""])
     made = {name: make for name, make in differences().items() if any(word in name for word in wanted)}
     seeds = [FIRST + seed for seed in options.seeds]
+    section = sections.Section("harness", "Libraries on differences whose truth is known", options)
     runs = Runs(options.keep)
     with threadpool_limits(1):
         runs.run(methods, made, seeds)
     cells = {(name, kind): runs.of(name, kind, seeds) for name in methods for kind in made}
-    section = sections.Section("harness", "Libraries on differences whose truth is known", options)
     write(section, cells, methods, len(seeds))
     for name, why in missing.items():
         section.say(f"Not installed here, and left out: {name} ({why}).")
