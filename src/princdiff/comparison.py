@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from princdiff.data.samples import Scale
 from princdiff.data.validate import settle_weights
 from princdiff.divergences import Divergence
 from princdiff.labellings.execution import refuse_unseeded
-from princdiff.options import Config, ErrorRate, Missing, Permute, described, option, settled
+from princdiff.options import Config, ConfigOptions, ErrorRate, Missing, Permute, described, option, settled
 from princdiff.parallel import single_threaded_blas
 from princdiff.profiles.large_sources import profile_of_sources
 from princdiff.profiles.profile_comparison import ProfileComparison, prepared_sample
@@ -61,6 +61,7 @@ def compare(
     error: ErrorRate = "fwer",
     random_state: Any = 0,
     config: Config | None = None,
+    **options: Unpack[ConfigOptions],
 ) -> DifferenceResult:
     """Compare groups of rows: do they differ, in what, and how sure is that.
 
@@ -100,18 +101,19 @@ def compare(
     >>> result.pvalue, result.selected
     (0.01, ['weight'])
     """
-    given = settled("compare", {name: value for name, value in locals().items() if name not in ("X", "Y")})
-    options, run, clock = Options.of(given), run_of(given), Clock()
+    named = {name: value for name, value in locals().items() if name not in ("X", "Y", "options")}
+    given = settled("compare", {**named, **options})
+    looked_for, run, clock = Options.of(given), run_of(given), Clock()
     asked = asked_of(given)
     profile = profile_of_sources(X, Y, given, run)
     if profile is not None:
         clock.done("reading")
-        return compare_profile(profile, options, run, clock, asked)
+        return compare_profile(profile, looked_for, run, clock, asked)
     with caught_warnings() as caught:
         prepared = prepare(X, Y, **reading_of(given))
     notes = (*prepared.notes, *_new_warnings(caught, prepared.notes))
     clock.done("reading")
-    return compare_prepared(replace(prepared, notes=notes), options, run, clock, asked)
+    return compare_prepared(replace(prepared, notes=notes), looked_for, run, clock, asked)
 
 
 def run_of(given: Mapping[str, Any]) -> Run:

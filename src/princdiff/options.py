@@ -7,6 +7,7 @@ and the messages that name an option are made from here.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import shlex
 import textwrap
@@ -73,7 +74,22 @@ class ConfigRule:
         return value is None or isinstance(value, Config)
 
 
-class PassedOn(TypedDict, total=False):
+class ConfigOptions(TypedDict, total=False):
+    """Fields of `Config` by their names, which may be given beside the other options as well."""
+
+    memory: int | str | None
+    time_budget: float | None
+    checkpoint: str | Path | None
+    n_jobs: int | None
+    progress: bool
+    certify: bool | Literal["auto"]
+    dates: Dates
+    strict: bool
+    min_rows: int | None
+    show_rows: int
+
+
+class PassedOn(ConfigOptions, total=False):
     """Options of `compare` that others pass on, which have groups and references of their own."""
 
     features: Annotated[
@@ -231,7 +247,12 @@ class PassedOn(TypedDict, total=False):
     ]
     config: Annotated[
         Config | None,
-        Option(None, "How it is run, and what is rarely asked for.", "Config", ConfigRule()),
+        Option(
+            None,
+            "How it is run, and what is rarely asked for. A field may also be given by name: ``n_jobs=2``.",
+            "Config",
+            ConfigRule(),
+        ),
     ]
 
 
@@ -397,7 +418,12 @@ def table(of: type) -> dict[str, Option]:
     ("one of 'skip', 'parts'", 999)
     """
     hints = typing.get_type_hints(of, include_extras=True)
-    return {name: _completed(name, *typing.get_args(hint)) for name, hint in hints.items()}
+    said = {name: typing.get_args(hint) for name, hint in hints.items()}
+    return {
+        name: _completed(name, *parts)
+        for name, parts in said.items()
+        if parts and isinstance(parts[-1], Option)
+    }
 
 
 def _completed(name: str, kind: Any, option: Option) -> Option:
@@ -450,6 +476,8 @@ described(Config)
 def settled(who: str, options: Mapping[str, Any], known: Collection[str] = ()) -> dict[str, Any]:
     """Options of `compare` that were checked, those of ``config`` beside the others.
 
+    Fields of `Config` may stand among them, and count more than those of ``config``.
+
     Parameters
     ----------
     who : str
@@ -470,19 +498,17 @@ def settled(who: str, options: Mapping[str, Any], known: Collection[str] = ()) -
 
     Examples
     --------
-    >>> options = settled("compare", {"exclude": "age", "config": Config(n_jobs=2)})
+    >>> options = settled("compare", {"exclude": "age", "n_jobs": 2, "config": Config(dates="parts")})
     >>> options["exclude"], options["n_jobs"], options["dates"]
-    (['age'], 2, 'skip')
+    (['age'], 2, 'parts')
     """
-    rules = {name: known.rule for name, known in table(CompareOptions).items()}
-    known = known or rules
+    rules = {name: one.rule for name, one in table(CompareOptions).items()}
+    options = folded(options)
     for name in options:
-        if name not in known:
-            hint = (
-                f"give config=Config({name}=...)"
-                if name in table(Config)
-                else f"there are {', '.join(known)}"
-            )
+        if name not in (known or rules):
+            there_are = [*(known or rules), *table(Config)]
+            close = difflib.get_close_matches(name, there_are, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(there_are)}"
             raise TypeError(f"{who} has no parameter {name!r}; {hint}")
     parameters.check(options, **rules)
     found = {**options, **vars(options.get("config") or Config())}
@@ -490,6 +516,22 @@ def settled(who: str, options: Mapping[str, Any], known: Collection[str] = ()) -
         names = found.get(name)
         found[name] = [names] if isinstance(names, str) else names if names is None else list(names)
     return found
+
+
+def folded(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The same options, fields of `Config` among them put into ``config``.
+
+    Examples
+    --------
+    >>> folded({"scale": None, "n_jobs": 2})["config"].n_jobs
+    2
+    """
+    fields = {name: value for name, value in options.items() if name in table(Config)}
+    others = {name: value for name, value in options.items() if name not in fields}
+    config = others.get("config")
+    if fields and (config is None or isinstance(config, Config)):
+        others["config"] = replace(config or Config(), **fields)
+    return others
 
 
 # How messages call an option --------------------------------------------------------------------------------
@@ -516,14 +558,12 @@ def option(name: str, value: object = None) -> str:
     >>> option("missing", "impute"), option("exclude", ["a b"]), option("features")
     ("missing='impute'", "exclude=['a b']", 'features=')
     >>> option("dates", "parts")
-    "config=Config(dates='parts')"
+    "dates='parts'"
     >>> with as_flags():
     ...     option("missing", "impute"), option("exclude", ["a b"]), option("min_rows", 5)
     ('--missing impute', "--exclude 'a b'", '--min-rows 5')
     """
     if not _flags_shown:
-        if name in table(Config):
-            return f"config=Config({name}={'...' if value is None else repr(value)})"
         return f"{name}={'' if value is None else repr(value)}"
     known = {**table(CompareOptions), **table(Config)}.get(name)
     flag = f"--{flag_names(name, known)[0]}"

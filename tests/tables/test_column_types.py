@@ -46,7 +46,7 @@ def test_text_of_many_levels_that_recur_is_a_category_with_the_rare_ones_pooled(
     ],
 )
 def test_dates_are_left_out(column):
-    assert left_out(column) == "dates and times are not compared unless config=Config(dates='parts')"
+    assert left_out(column) == "dates and times are not compared unless dates='parts'"
 
 
 def test_text_that_all_differs_is_left_out():
@@ -133,7 +133,7 @@ def test_objects_that_are_neither_numbers_nor_text():
 def test_strict_makes_it_an_error():
     with pytest.raises(
         ValueError,
-        match=r"1 column cannot be compared: 'c' \(dates and times are not compared unless config",
+        match=r"1 column cannot be compared: 'c' \(dates and times are not compared unless dates",
     ):
         two(pd.date_range("2024-01-01", periods=4), strict=True)
     with pytest.raises(ValueError, match=r"1 column cannot be compared: 'c'"):

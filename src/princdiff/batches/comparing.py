@@ -24,7 +24,7 @@ from princdiff.data import parameters
 from princdiff.data.parameters import Choice, Either, Flag, Number, Text
 from princdiff.data.run import Run
 from princdiff.labellings.pvalues import adjusted_pvalues
-from princdiff.options import Config, PassedOn, option, settled
+from princdiff.options import Config, PassedOn, folded, option, settled
 from princdiff.profiles import Profile, load_profile
 from princdiff.profiles.given_profiles import is_profiled, profiled_like
 from princdiff.result import DifferenceResult
@@ -104,11 +104,12 @@ def compare_batches(
         if name in options:
             raise ValueError(f"compare_batches: the batches are the groups; {name}= cannot be given")
     settled("compare_batches", options)
+    passed_on = folded(options)
     if time is None:
         plan = plan_of_list(batches, reference)
     else:
         plan = plan_in_time(batches, reference, time, every)
-    return _compared(plan, band, alpha, min_effect, dict(options))
+    return _compared(plan, band, alpha, min_effect, passed_on)
 
 
 def _compared(
