@@ -101,7 +101,23 @@ def test_tables_with_flags_are_not_asked_how_their_features_vary_together():
     rows = np.column_stack([sharing(60, 3, 0.9), np.arange(60) % 3 == 0])
     problem = Problem.from_arrays(rows, np.arange(60) % 2)
     weights = TestedRows(problem, scheme_of(problem, 19, 0), 0).weights
-    assert weights == CellWeights(only_numbers=False, n_features=4, n_independent=4.0)
+    assert weights == CellWeights(only_numbers=False, n_features=4, n_independent=4.0, uneven=0.25)
+
+
+def test_a_few_flags_among_many_numbers_leave_the_weights_of_numbers():
+    rng = np.random.default_rng(5)
+    numbers, flags = rng.normal(size=(80, 30)), rng.random((80, 2)) < 0.5
+    weights = [
+        TestedRows(problem, scheme_of(problem, 19, 0), 0).weights
+        for rows in (
+            numbers,
+            np.column_stack([numbers, flags]),
+            np.column_stack([flags, flags[:, :1] ^ flags[:, 1:]]),
+        )
+        for problem in [Problem.from_arrays(rows.astype(float), np.arange(80) % 2)]
+    ]
+    assert weights[0].column == pytest.approx(weights[1].column, rel=0.3) and weights[2].column == 120
+    assert weights[0].named == 0.2 < weights[1].named < 0.21 and weights[2].named == 0.7
 
 
 def test_columns_count_more_where_tails_are_heavy():
@@ -110,7 +126,7 @@ def test_columns_count_more_where_tails_are_heavy():
     shares = [heavy_tails(rows) for rows in draws]
     assert shares[0] == 0 and shares[1] < 0.4 and shares[2] > 0.7
     light, heavy, mixed = (
-        CellWeights(numbers, 8, 8.0, share) for numbers, share in ((True, 0.0), (True, 1.0), (False, 0.0))
+        CellWeights(numbers, 8, 8.0, share) for numbers, share in ((True, 0.0), (True, 1.0), (False, 1.0))
     )
     assert light.column < heavy.column == mixed.column
     assert light.pair < heavy.pair == mixed.pair
