@@ -11,6 +11,7 @@ or inside one block of JSON that cannot close its own script element, and that t
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,7 +69,7 @@ def render(result: DifferenceResult, beside: DifferenceResult | None = None) -> 
     str
         HTML.
     """
-    scripts = [f"(function () {{\n{vega.library()}\n}})();", "\n".join(map(shipped, _BEHAVIOUR))]
+    scripts = [f"(function () {{\n{vega.library()}\n}})();", _lean("\n".join(map(shipped, _BEHAVIOUR)))]
     names = group_labels(result)
     first = leading(result)
     return page(
@@ -435,6 +436,11 @@ def _seconds(result: DifferenceResult) -> list[tuple[str, str]]:
 
 
 # Small things.
+
+
+def _lean(code: str) -> str:
+    """A script without indentation and comment lines, which nobody reads in the page."""
+    return re.sub(r"(?m)^[ \t]*(//.*\n)?", "", code)
 
 
 def _minus(text: str) -> str:
