@@ -51,9 +51,10 @@ from princdiff.solvers.path import PathOptions, solve_path
 from princdiff.statistics.alone import FEWEST_NAMING
 from princdiff.statistics.directions import SparseDirections
 from princdiff.statistics.identity import identity_of, rows_identity
-from princdiff.statistics.permutation_result import PermutationResult
+from princdiff.statistics.permutation_result import PermutationOptions, PermutationResult
+from princdiff.statistics.permutation_runs import run_permutations
 from princdiff.tables import Prepared
-from princdiff.time_budget import Budget, BudgetedTest
+from princdiff.time_budget import Announcement, Budget, BudgetedTest
 from princdiff.words import on_design
 from princdiff.words.first_look import first_look
 from princdiff.words.wording import LEVEL
@@ -387,6 +388,9 @@ class Comparison:
         if self.options.quick:
             count = min(count, auto_choices.HASTY_SELECTION_PERMUTATIONS)
             self.notes.append(on_design.what_a_quick_look_leaves_out(count))
+        if not self.budget.limited:
+            watch = Announcement(self.how.n_jobs)
+            return run_permutations(self.problem, self.how, PermutationOptions(n_permutations=count), watch)
         test = BudgetedTest(self.problem, self.how, count, self.budget)
         found = test.made()
         self.cut += test.cut
