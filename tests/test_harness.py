@@ -139,6 +139,10 @@ def test_one_command_writes_the_section(tmp_path, capsys):
     assert len(re.findall(r"^\|---", text, flags=re.MULTILINE)) == 3
     assert "| spread of one of 60 |" in text and "| none, 60 numbers |" in text
     assert "quick run; princdiff" in text
+    # Errors are the last column of the last table.
+    assert re.search(r"^\| princdiff \| a p-value \|.*\| 0 \|$", text, flags=re.MULTILINE)
+    silent = {("a", "shift"): [Said(False, None, None, None, 0.0, "ValueError: no")]}
+    assert __main__.whether(silent, "shift", ["a"]) == ["shift", "-"]
     assert "Left out of this run: boosted trees (scikit-learn)" in text
     assert text.split("\n\n")[1] in capsys.readouterr().out
     __main__.main(["--seeds", "1", "--out", str(tmp_path), "--methods", "scipy_holm", *words[3:]])

@@ -86,7 +86,10 @@ def whether(cells: Cells, kind: str, methods: list[str]) -> list[str]:
     """A row of the first table."""
     shares = [share(cells[name, kind]) for name in methods]
     best = max(shares) if not kind.startswith("none") else None
-    return [kind, *(f"**{one:.2f}**" if one == best else f"{one:.2f}" for one in shares)]
+    # A method that failed on all of them has said nothing, which is not that nothing differs.
+    failed = [all(one.error for one in cells[name, kind]) for name in methods]
+    shown = (f"**{one:.2f}**" if one == best else f"{one:.2f}" for one in shares)
+    return [kind, *("-" if none else one for none, one in zip(failed, shown, strict=True))]
 
 
 def what(said: list[Said]) -> str | None:

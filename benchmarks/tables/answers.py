@@ -45,7 +45,7 @@ def quick_answer(
         prepared, keys = in_canonical_order(prepare(*tables, groups=groups, missing=missing))  # type: ignore[arg-type]
         run = Run.from_options(random_state, None, False)
         comparison = Comparison(prepared, Options(n_permutations=n_permutations), run, Clock(), keys)
-        found = comparison._test()
+        found = comparison._tested()
         pvalue = float("nan") if found is None else float(found.pvalue)
         chosen = comparison._select(pvalue)[0]
     named = dict.fromkeys(
