@@ -182,7 +182,7 @@ def test_errors_name_what_is_wrong(folder, tmp_path):
     with pytest.raises(ValueError, match=r"'amount' has \d+ missing values"):
         quiet(compare, folder, groups="month", config=Config(memory=BUDGET))
     with pytest.raises(
-        ValueError, match=r"12000 rows of 10 columns, which take about 14\.4 MB .* config=Config\(memory="
+        ValueError, match=r"12000 rows of 10 columns, which take about 14\.4 MB .* more than memory="
     ):
         compare(folder, groups="month", covariates="items", missing="impute", config=Config(memory=BUDGET))
     with pytest.raises(ValueError, match="memory must be a number of bytes"):

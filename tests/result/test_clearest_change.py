@@ -1,5 +1,7 @@
 """The words tell what the test saw: a share, a median, a spread, and never values that were filled in."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -141,8 +143,10 @@ def test_ratings_that_move_up_are_a_shift():
 
 def test_a_level_of_an_ordered_category_is_called_by_its_name():
     change = Change("value", "share", [0.5, 0.2], 0.3, 1.0)
-    assert _clearest(change, Coding("size", "ordered", levels=("low", "mid", "high"))) == "mid: 50 % → 20 %"
-    assert _clearest(change, Coding("size")) == "1: 50 % → 20 %"
+    facts = SimpleNamespace(changes=[change], figures=lambda feature, shares, share: f"{shares} {share}")
+    ordered = Coding("size", "ordered", levels=("low", "mid", "high"))
+    assert _clearest(facts, 0, ordered) == "mid: [0.5, 0.2] True"
+    assert _clearest(facts, 0, Coding("size")) == "1: [0.5, 0.2] True"
 
 
 def test_words_and_interval_are_of_one_quantile():
