@@ -56,6 +56,7 @@ class CellWeights:
             return cls(numbers, 1, 1.0, 1.0 - numbers)
         wanted = int(np.clip(_ELEMENTS // problem.n_features, _FEWEST_ROWS, _ROWS))
         weights = problem.weights
+        rows: NDArray
         if problem.n_rows > wanted:
             taken = np.sort(random_order(problem.row_keys, seed)[:wanted])
             rows, weights = view.some(taken), None if weights is None else weights[taken]
