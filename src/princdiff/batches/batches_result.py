@@ -223,9 +223,7 @@ class BatchesResult(Saved):
     @property
     def _as_small_as_possible(self) -> int:
         """Batches that more permutations might show to differ: their p-value is the smallest there can be."""
-        smallest = {
-            name: one.test.smallest_attainable_pvalue for name, one in self.results.items() if one.test
-        }
+        smallest = {name: one.test.smallest_attainable_pvalue for name, one in self.results.items()}
         return sum(
             row.pvalue <= smallest.get(row.batch, 0.0) and row.adjusted > self.alpha
             for row in self.frame.itertuples()
