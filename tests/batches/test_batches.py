@@ -196,3 +196,11 @@ def test_too_few_permutations_are_said_first():
     )
     decided = compare_batches(batches, n_permutations=99, band=False)
     assert decided.headline.startswith("2 of 3 batches differ from a; the first is c")
+
+
+def test_what_is_so_in_every_batch_is_said_once():
+    rng = np.random.default_rng(5)
+    batches = {name: pd.DataFrame({"x": rng.normal(size=50), "id": np.arange(50)}) for name in "abcd"}
+    with pytest.warns(UserWarning, match="'id'") as caught:
+        compare_batches(batches, n_permutations=9, band=False)
+    assert [str(one.message).count("'id'") for one in caught if "left out" in str(one.message)] == [1]

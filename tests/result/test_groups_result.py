@@ -138,6 +138,8 @@ def test_damaged_files_are_refused(pairs, tmp_path, harm, message):
 
 
 def test_what_is_no_file_of_ours(tmp_path):
+    with pytest.raises(ValueError, match=r"is a folder; a saved .*comparison of groups is one file"):
+        GroupsResult.load(tmp_path)
     with pytest.raises(FileNotFoundError, match="no such file"):
         GroupsResult.load(tmp_path / "none.json")
     (tmp_path / "text.json").write_text("text")

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from princdiff.batches.batch_rows import BatchPlan, Period, plan_in_time, plan_of_list
 from princdiff.batches.batches_result import LEVEL, BatchesResult, about_skipped
 from princdiff.batches.over_time import columns_over_time, short_batches
+from princdiff.caught_warnings import caught_warnings, warn_again
 from princdiff.comparison import compare
 from princdiff.data import parameters
 from princdiff.data.parameters import Choice, Either, Flag, Number, Text
@@ -109,7 +110,11 @@ def compare_batches(
         plan = plan_of_list(batches, reference)
     else:
         plan = plan_in_time(batches, reference, time, every)
-    return _compared(plan, band, alpha, min_effect, passed_on)
+    with caught_warnings() as caught:
+        found = _compared(plan, band, alpha, min_effect, passed_on)
+    # What is so in every batch is said once.
+    warn_again({str(one.message): one for one in caught}.values())
+    return found
 
 
 def _compared(

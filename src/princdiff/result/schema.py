@@ -32,6 +32,8 @@ def read_saved(path: str | Path, what: str) -> dict[str, Any]:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise FileNotFoundError(f"no such file: {path}") from None
+    except IsADirectoryError:
+        raise ValueError(f"{path} is a folder; a saved {what} is one file") from None
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is not a saved {what}: {error}") from None
     if not isinstance(content, dict):
